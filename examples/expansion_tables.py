@@ -44,7 +44,7 @@ METHODS: dict[str, tuple[str, dict[str, object], Sequence[int | None]]] = {
     "plain CLT, cited (T172)": ("berry-esseen", {"form": "plain-cited"}, (None,)),
 }
 """Name -> method, parameters, orders that are asked in turn."""
-CASES = 100
+CASES = 300
 CLAIMS, EXPANSIONS = Path(__file__).parent / "claims", ("saddlepoint", "edgeworth", "berry-esseen")
 Table = list[list[str]]
 
@@ -139,7 +139,7 @@ def containment(cases: Iterable[int] = range(CASES)) -> Iterator[list[str]]:
                str(len(found) - len(widths))]
 
 
-def decide(file: Path, method: str, seconds: float = 20) -> tuple[str, float]:
+def decide(file: Path, method: str, seconds: float = 60) -> tuple[str, float]:
     """What the method alone says of a claim, and the relative width of delta at its epsilon."""
     spec = load_spec(file)
     assert spec.claim is not None

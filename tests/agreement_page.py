@@ -41,7 +41,7 @@ witnesses of the kinds `line` and `chernoff` (over nodes), `closed-form`, `exact
 digits.
 
 The tables are those of version 0.3.0, in which it replayed every kind of witness and had no lattices; the first one
-names the kinds as they are called now. Of 0.4.0 are *Without any witness* and the altered certificates of
+names the kinds as they are called now. Of 0.4.0 are selections, *Without any witness*, and the altered certificates of
 *rays beside plain steps* and *line of atoms*.
 """
 

@@ -403,7 +403,7 @@ sampling = { scheme = "poisson", probability = "0.01" }
     families = {name.split(".")[3] for name in loaded if name.startswith(FAMILIES)}
     assert families == {"table", "gaussian", "groups", "sampling"}
     others = {f"verified_dp.core.engines.{engine}" for engine in (
-        "lattice", "sparse", "rays", "marked", "outcomes", "moment")}
+        "lattice", "rays", "marked", "outcomes", "moment")}
     assert not loaded & others
 
 

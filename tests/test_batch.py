@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from verified_dp import InvalidInput, load_spec, privacy_profile
-from verified_dp.batch import certify_all, compare_all, delta_all, epsilon_all
+from verified_dp.batch import SparkExecutor, certify_all, compare_all, delta_all, epsilon_all
 from verified_dp.papers import compare
 
 CLAIM = ('relation = "add"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "{noise}"\n'
@@ -30,6 +30,26 @@ class Pickling(Executor):
         return future
 
 
+class Parallelized:
+    """What a Spark session is asked for here, at once: rows are sent and answers come back."""
+
+    def __init__(self, rows: list[Any] | None = None) -> None:
+        self.rows = rows or []
+
+    @property
+    def sparkContext(self) -> Parallelized:
+        return self
+
+    def parallelize(self, rows: list[Any], parts: int | None) -> Parallelized:
+        return Parallelized(pickle.loads(pickle.dumps(rows)))
+
+    def map(self, function: Callable[[Any], Any]) -> Parallelized:
+        return Parallelized([pickle.loads(pickle.dumps(function(row))) for row in self.rows])
+
+    def collect(self) -> list[Any]:
+        return self.rows
+
+
 @pytest.fixture
 def claims(tmp_path: Path) -> Path:
     """Two true claims, a false one and a broken one."""
@@ -38,10 +58,11 @@ def claims(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=["none", "processes", "threads", "pickling"])
+@pytest.fixture(params=["none", "processes", "threads", "pickling", "spark"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
     made = {"none": lambda: None, "processes": lambda: ProcessPoolExecutor(1, mp_context=get_context("spawn")),
-            "threads": lambda: ThreadPoolExecutor(2), "pickling": Pickling}[request.param]()
+            "threads": lambda: ThreadPoolExecutor(2), "pickling": Pickling,
+            "spark": lambda: SparkExecutor(Parallelized(), 2)}[request.param]()
     yield made
     if made is not None:
         made.shutdown()
@@ -88,6 +109,10 @@ def test_a_wrong_question_is_an_error_of_each(claims: Path) -> None:
 @pytest.fixture
 def example(load_example: Callable[[str], ModuleType]) -> ModuleType:
     return load_example("dask_batch")
+
+
+def test_one_job_of_one_task() -> None:
+    assert SparkExecutor(Parallelized()).submit(divmod, 7, 2).result() == (3, 1)
 
 
 def test_dask_judges_a_folder(example: ModuleType, claims: Path, capsys: pytest.CaptureFixture[str]) -> None:

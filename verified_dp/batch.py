@@ -4,6 +4,7 @@
         print(done.name, done.answer or done.error)
 
     deltas = epsilon_all(["a.toml", spec], "1e-5", executor=client.get_executor())      # client: of Dask
+    deltas = epsilon_all("claims/", "1e-5", executor=SparkExecutor(spark))              # spark: a session
 
 Threads are correct, but the arithmetic belongs to one at a time. A program that starts processes needs the guard
 `if __name__ == "__main__":` (the standard library's rule). Files are read here, so that workers need none of them.
@@ -12,7 +13,7 @@ Threads are correct, but the arithmetic belongs to one at a time. A program that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -89,12 +90,35 @@ def _compare(quantity: str, at: Number, methods: Sequence[str], options: dict[st
 def _each(sources: Sources, work: Callable[[Spec], Answer], executor: Executor | None) -> Iterator[Done[Answer]]:
     """All are begun before the first is waited for."""
     read = [_read(source) for source in _listed(sources)]
+    asked = [(done.name, done.answer) for done in read if done.answer is not None]
     with nullcontext(executor) if executor is not None else ProcessPoolExecutor(
             mp_context=get_context("spawn")) as pool:  # no thread of this process is copied
-        begun = [(done, None if done.answer is None else pool.submit(_answered, work, done.name, done.answer))
-                 for done in read]
-        for done, future in begun:
-            yield Done(done.name, None, done.error) if future is None else future.result()
+        answered = iter(pool.map(partial(_answered, work), *zip(*asked, strict=True))) if asked else iter(())
+        for done in read:
+            yield Done(done.name, None, done.error) if done.answer is None else next(answered)
+
+
+class SparkExecutor(Executor):
+    """What runs on the workers of a Spark session, which need this package.
+
+    parts: how many tasks many pieces of work become; Spark's default parallelism where none is given. All answers of
+    `map` are collected before the first is seen.
+    """
+
+    def __init__(self, session: Any, parts: int | None = None) -> None:
+        self._context, self._parts = session.sparkContext, parts
+
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None,
+            chunksize: int = 1) -> Iterator[Any]:
+        """fn of each row of the iterables, in their order."""
+        rows = self._context.parallelize(list(zip(*iterables, strict=False)), self._parts)
+        return iter(rows.map(lambda row: fn(*row)).collect())
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """One job of one task."""
+        done: Future[Any] = Future()
+        done.set_result(next(self.map(partial(fn, **kwargs), *([one] for one in args))))
+        return done
 
 
 def _answered(work: Callable[[Spec], Answer], name: str, spec: Spec) -> Done[Answer]:

@@ -223,14 +223,18 @@ def _settled(worst: Place, best: Place) -> Range:
 
 
 def _ends(value: Mapping[str, Any], key: str, whole: bool) -> tuple[Fraction, Fraction]:
-    """The interval that a table states, of integers only where the number is one."""
+    """The interval that a table states, of integers only where the number is one; what rounds to it is not negative.
+
+    No number that may be a range is; probabilities are at most 1.
+    """
     if set(value) == {"rounded"}:
         text = str(value["rounded"]).strip()
         form = _ROUNDED.fullmatch(text)
         if form is None or isinstance(value["rounded"], bool):
             raise InvalidInput(f"{key}.rounded", value["rounded"], "a decimal as it is printed, such as 1.1 or 1e-5")
         half = Fraction(10) ** (int(form["power"] or 0) - len(form["places"] or "")) / 2
-        low, high = exact.exact(text, key) - half, exact.exact(text, key) + half
+        low, high = max(exact.exact(text, key) - half, Fraction(0)), exact.exact(text, key) + half
+        high = min(high, Fraction(1)) if key.endswith("probability") else high
     elif set(value) == {"from", "to"}:
         low, high = (exact.exact(value[end], f"{key}.{end}") for end in ("from", "to"))
     else:

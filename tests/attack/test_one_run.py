@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,6 +146,18 @@ def test_epsilon_is_that_of_the_published_p_value(m: int, r: int, c: int, delta:
         root = optimize.brentq(lambda e: published(m, r, c, e, float(Fraction(delta))) - 0.05, 0, 30, xtol=1e-13)
         assert rejected.epsilon_float == pytest.approx(root, abs=1e-9)
     assert one_run(m, r, c, delta=delta, p_value="exact").epsilon >= rejected.epsilon
+
+
+@pytest.mark.theorem("T194-one-run")
+@pytest.mark.parametrize("row", [row for row in csv.DictReader(
+    (Path(__file__).resolve().parents[2] / "docs" / "attacks.csv").open(encoding="utf-8", newline=""))
+    if row["method"].startswith("one_run")], ids=lambda row: f"{row['method']} {row['input']}")
+def test_one_run_is_that_of_the_table(row: dict[str, str]) -> None:
+    """jax_privacy's roots are found to 1e-6, with a relative tolerance of scipy beside it."""
+    ours, theirs, formula = (float(row[key]) for key in ("ours", "jax_privacy 2.0.0", "authors' formula"))
+    assert abs(ours - theirs) < 1e-6 and abs(ours - formula) < 1e-11
+    if row["method"] == "one_run":
+        assert one_run(*map(int, row["input"].split()), delta="1e-5").epsilon_float == pytest.approx(ours, rel=1e-13)
 
 
 def audit_rh(m: int, r: int, c: int, mu: float, level: float) -> float:

@@ -36,11 +36,14 @@ def before(case: Case, quantity: str, digits: int) -> Answer:
 
 
 def _our_step(step: Step) -> Any:
-    import verified_dp as v
+    import verified_dp.mechanisms as v
 
     build: dict[str, Callable[..., Any]] = {
+        "gaussian": v.Gaussian,
         "sampled-gaussian": lambda q, s: v.PoissonSampled(v.Gaussian(s), q),
         "laplace": lambda scale: v.Laplace(scale, "1"),
+        "sampled-laplace": lambda q, scale: v.PoissonSampled(v.Laplace(scale, "1"), q),
+        "sampled-discrete-gaussian": lambda q, variance: v.PoissonSampled(v.DiscreteGaussian(variance, 1), q),
         "discrete-laplace": lambda scale: v.DiscreteLaplace(scale, 1),
         "discrete-gaussian": lambda variance: v.DiscreteGaussian(variance, 1),
         "approximate-dp": v.ApproximateDP,
@@ -57,7 +60,11 @@ def dp_accounting(case: Case, quantity: str, interval: float) -> Answer:
 
     build: dict[str, Callable[..., Any]] = {
         "sampled-gaussian": lambda q, s: partial(pld.from_gaussian_mechanism, float(s), sampling_prob=float(q)),
+        "gaussian": lambda s: partial(pld.from_gaussian_mechanism, float(s)),
         "laplace": lambda scale: partial(pld.from_laplace_mechanism, float(scale)),
+        "sampled-laplace": lambda q, scale: partial(pld.from_laplace_mechanism, float(scale), sampling_prob=float(q)),
+        "sampled-discrete-gaussian": lambda q, variance: partial(
+            pld.from_discrete_gaussian_mechanism, math.sqrt(float(variance)), sampling_prob=float(q)),
         "discrete-laplace": lambda scale: partial(pld.from_discrete_laplace_mechanism, 1 / float(scale)),
         "discrete-gaussian": lambda variance: partial(pld.from_discrete_gaussian_mechanism, math.sqrt(float(variance))),
         "approximate-dp": lambda epsilon, delta: partial(_from_privacy_parameters, float(epsilon), float(delta)),

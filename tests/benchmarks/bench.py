@@ -117,7 +117,7 @@ def main() -> None:
     """Measure, print a line for each case and accountant, write four files."""
     parser = argparse.ArgumentParser(description="Time this package beside other accountants, on one core.")
     parser.add_argument("--only", default="", help="only the cases whose name or axis contains this")
-    parser.add_argument("--accountants", default="", help="only those whose names contain one of these words")
+    parser.add_argument("--accountants", default="", help="only those whose names contain one of these, with commas")
     parser.add_argument("--before", type=Path, help="the folder of another version of this package, to compare with")
     parser.add_argument("--seconds", type=float, default=600.0, help="limit of one case and accountant")
     parser.add_argument("--output", type=Path, default=OUTPUT)
@@ -128,7 +128,7 @@ def main() -> None:
         return
     found = versions()
     load = os.getloadavg() if hasattr(os, "getloadavg") else ()
-    words = options.accountants.split()
+    words = [word for word in options.accountants.split(",") if word]
     names = [name for name in ACCOUNTANTS if found[PACKAGES[name.split()[0]]] != "not installed"
              or name.startswith("verified_dp")]
     names = [name for name in names if options.before or not name.startswith("before")]

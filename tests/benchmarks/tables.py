@@ -24,15 +24,20 @@ Written by `python tests/benchmarks/tables.py build/bench.json docs/benchmark.md
 
 Each case and accountant has a process of its own, pinned to one core. Times are processor time, the least of a few
 calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for certified
-enclosures of 6, 12 and 50 digits, both orders of add-or-remove; the others for what they give with the setting that is
-named. [Case by case](benchmark.csv): milliseconds and *certified error*, how far, relative to the truth, the answer
-lies outside of the narrowest certified interval; below the truth is negative.
+enclosures of 6 and 12 digits, both orders of add-or-remove; the others for what they give with the setting that is
+named. [Case by case](benchmark.csv), least first: the other's time over ours at 6 and at 12 digits, milliseconds, and
+*certified error*, how far, relative to the truth, the other's answer lies outside of the narrowest certified interval;
+below the truth is negative.
 
 ## In sum
 
 The other's time over ours: above 1 we are faster.
 
 {summary}
+
+## Where we are slower at 6 digits
+
+{slower}
 
 ## Memory
 
@@ -144,7 +149,8 @@ def page(result: Record, note: str) -> str:
     rows = of_others(with_errors(result["records"]))
     return PAGE_TEXT.format(
         versions=", ".join(f"{name} {number}" for name, number in result["versions"].items()), note=note,
-        summary="\n".join(_summary_lines(of_others(result["summary"], "peer"))), memory="\n".join(_memory_lines(rows)),
+        summary="\n".join(_summary_lines(of_others(result["summary"], "peer"))),
+        slower="\n".join(_slower_lines(rows)) or "Nowhere.", memory="\n".join(_memory_lines(rows)),
         wrong="\n".join(_wrong_lines(rows)) or "None.",
         failed="\n".join(_failed_lines(rows)) or "Nothing.")
 
@@ -168,15 +174,35 @@ _NAMED = 1
 """Cases that are named where we lose, the worst first."""
 
 
+def compared(rows: list[Record]) -> list[list[str]]:
+    """Each question and other accountant: its time over ours at 6 and 12 digits, ms, its error; least first."""
+    seconds = {(row["quantity"], row["case"], row["accountant"]): row["seconds"] for row in rows if "seconds" in row}
+    found = []
+    for row in rows:
+        question = row["quantity"], row["case"]
+        own = [seconds.get((*question, mine)) for mine in OURS[:2]]
+        if row["accountant"] not in OURS and "seconds" in row and own[0]:
+            error = row["certified_error"]
+            found.append((row["seconds"] / own[0], [
+                *question, row["accountant"], *(f"{row['seconds'] / one:.2g}" if one else "" for one in own),
+                *(f"{1000 * one:.3g}" if one else "" for one in (*own, row["seconds"])),
+                "" if error is None else f"{error:.0e}"]))
+    return [line for _, line in sorted(found, key=lambda one: one[0])]
+
+
 def cases(rows: list[Record]) -> str:
     """Case by case, as CSV."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([
-        ["axis", "quantity", "case", "accountant", "milliseconds", "certified_error"],
-        *([row["axis"], row["quantity"], row["case"], row["accountant"],
-           f"{1000 * row['seconds']:.3g}" if "seconds" in row else "",
-           "" if row["certified_error"] is None else f"{row['certified_error']:.0e}"] for row in of_others(rows))])
+        ["asked", "case", "other", "ratio_6", "ratio_12", "ms_6", "ms_12", "ms_other", "certified_error"],
+        *compared(of_others(rows))])
     return stream.getvalue()
+
+
+def _slower_lines(rows: list[Record]) -> Iterable[str]:
+    for quantity, case, other, ratio, *_ in compared(rows):
+        if float(ratio) < 1:
+            yield f"* {case}: {quantity}, {other} ({ratio})"
 
 
 def _memory_lines(rows: list[Record]) -> Iterable[str]:
@@ -247,11 +273,14 @@ def write(folder: Path, result: Record) -> None:
 def main() -> None:
     """The page from a run's file."""
     parser = argparse.ArgumentParser(description="Write the documentation's page from a run of the benchmark.")
-    parser.add_argument("result", type=Path)
+    parser.add_argument("results", type=Path, nargs="+", help="bench.json of a run, or of its parts")
     parser.add_argument("page", type=Path)
     parser.add_argument("--note", default="", help="what else ran on the machine")
     options = parser.parse_args()
-    result = json.loads(options.result.read_text(encoding="utf-8"))
+    result, *more = (json.loads(path.read_text(encoding="utf-8")) for path in options.results)
+    for other in more:  # parts of one run
+        result["records"] += other["records"]
+    result["summary"] = summary(result["records"])
     options.page.write_text(page(result, options.note), encoding="utf-8")
     options.page.with_suffix(".csv").write_text(cases(with_errors(result["records"])), encoding="utf-8")
 

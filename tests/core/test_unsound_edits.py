@@ -33,6 +33,11 @@ class Edit:
 
 
 EDITS = [
+    # two steps by an integral
+    Edit("_by_half", "max(arb(0))) + arb(0).union(beyond))", "max(arb(0))))", "T227-two-steps"),
+    Edit("_over_mirror", "+ plus_minus((p_true - p).abs_upper())", "", "T227-two-steps"),
+    Edit("Ramp.place", "sqrt(analytic)", "sqrt()", "T227-two-steps"),
+    Edit("_over_mirror", "+ p - ratio * q", "+ p", "T227-two-steps", seen_by="test_quadrature_agrees"),
     # sums over counts of outcomes
     Edit("HalvesValues.delta", "upper_end(total + lost + wrong)", "upper_end(total + wrong)", "T163-halves",
          seen_by="test_what_is_left_out_is_added_above_only"),
@@ -46,12 +51,16 @@ EDITS = [
          seen_by="test_rounded_losses_of_many_steps"),
     Edit("enclose_event", "both * inner + p * term", "both * inner", "T135-binomial-sums",
          seen_by="test_events_of_three_outcomes"),
+    # noisy votes
+    Edit("_MOVES", "(-1, (-2,))", "(-1, (-1,))", "T233-noisy-votes", seen_by="test_votes_of_all_neighbours"),
+    Edit("_total", "many * values[gap, move]", "values[gap, move]", "T233-noisy-votes",
+         seen_by="test_votes_of_all_neighbours"),
     # balls: every bound goes through these
     Edit("normal_tail", "erfc() / 2", "erfc() / 6", "T15-gaussian", seen_by="test_normal_tail_keeps_relative_accuracy"),
     Edit("normal_density", "/ (2 * variance)).exp()", "/ variance).exp()", "T60-tails",
          seen_by="test_density_is_the_derivative_of_the_tail"),
     Edit("upper_end", "x.upper()", "x.mid()", "T03-chernoff", banned=True),
-    Edit("lower_end", "x.lower()", "x.upper()", "T31-lattice-delta",
+    Edit("lower_end", "x.lower()", "x.upper()", "T222-lattice-on-a-circle",
          seen_by="test_ball_contains_the_rational_at_any_precision"),
     Edit("plus_minus", "upper_end(radius)", "lower_end(radius)", "T08-shifted-line",
          seen_by="test_plus_minus_and_disc_hold_the_whole_disc"),
@@ -62,7 +71,7 @@ EDITS = [
     Edit("smallest", "lower_end(value)", "upper_end(value)", "T187-rays",
          seen_by="test_largest_and_smallest_bound_every_point"),
     Edit("step_down", "arb(0).union(arb(1))", "arb(1)", "T60-tails", seen_by="test_wide_balls_hold_every_tail"),
-    Edit("all_powers", "table[n - n // 2]", "table[n // 2]", "T78-lattice-frequency-tail",
+    Edit("all_powers", "table[n - n // 2]", "table[n // 2]", "T222-lattice-on-a-circle",
          seen_by="test_all_frequencies_give_the_sum_of_the_aliases"),
     Edit("upper_dyadic", "upper_end(x)", "lower_end(x)", "T110-gdp-filter",
          seen_by="test_ball_contains_the_rational_at_any_precision"),
@@ -129,7 +138,7 @@ EDITS = [
     Edit("ComposedLoss.laws", "if self.mean_shift_squared else self.parts", "if not self.parts else self.parts",
          "T25-composition", seen_by="test_largest_loss_adds_up"),
     # the engines' helpers
-    Edit("total_shift", "count * grid.shift", "grid.shift", "T30-lattice-composition",
+    Edit("total_shift", "count * grid.shift", "grid.shift", "T222-lattice-on-a-circle",
          seen_by="test_the_grid_of_a_sum_is_shifted_once_for_every_step"),
     Edit("_merged", "old[0] + p, old[1] + q", "p, q", "T73-sampled-composition",
          seen_by="test_finite_releases_of_one_sample_exactly"),

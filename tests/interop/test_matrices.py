@@ -6,12 +6,23 @@ import itertools
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from verified_dp import compose, privacy_profile
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson
+from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
-from verified_dp.interop.matrices import banded_cyclic, matrix_gaussian, root_above, sensitivity_squared
+from verified_dp.interop.events import from_dp_event
+from verified_dp.interop.matrices import (
+    banded_cyclic,
+    matrix_gaussian,
+    root_above,
+    sensitivity_squared,
+    separated_samples,
+)
 
 F = Fraction
 columns = pytest.mark.theorem("T134-toeplitz-columns")
@@ -94,3 +105,45 @@ def test_blocks_of_a_banded_matrix_do_not_overlap() -> None:
         g = {j: F(rng.randrange(-8, 9), 8) for j in rounds}
         moved_rows = sum((sum((matrix[i][j] * g[j] for j in rounds), F(0)) ** 2 for i in range(n)), F(0))
         assert moved_rows == sum((g[j] ** 2 * sum((matrix[i][j] ** 2 for i in range(n)), F(0)) for j in rounds), F(0))
+
+
+@pytest.mark.theorem("T235-separated-samples")
+@pytest.mark.parametrize("separation", [2, 3])
+@pytest.mark.parametrize(("probability", "near"), [(0.05, 0.6), (0.4, 0.3)])
+def test_separated_samples_are_at_most_poisson_samples(separation: int, probability: float, near: float) -> None:
+    """Three rounds: the law with the record is a mixture over all patterns of its rounds, in three dimensions."""
+    noise, epsilon = 1.5, 0.1
+    x, weights = np.polynomial.legendre.leggauss(48)
+    x, weights = 6 * noise * x + 0.5, 6 * noise * weights
+    plain, moved = (np.exp(-((x - mean) ** 2) / (2 * noise**2)) / (noise * np.sqrt(2 * np.pi)) for mean in (0, 1))
+
+    def cube(rounds: tuple[int, ...]) -> np.ndarray:
+        return np.einsum("i,j,k->ijk", *(moved if joined else plain for joined in rounds))
+
+    with_record: np.ndarray = np.zeros((48, 48, 48))
+    for rounds in itertools.product((0, 1), repeat=3):
+        chance = 1.0
+        for t, joined in enumerate(rounds):
+            now = 0.0 if any(rounds[max(0, t - separation + 1) : t]) else probability
+            chance *= now if joined else 1 - now
+        with_record = with_record + chance * cube(rounds)
+    without, each = cube((0, 0, 0)), np.einsum("i,j,k->ijk", weights, weights, weights)
+    poisson = separated_samples(str(noise), str(probability), 3)
+    for order, p, q in (("remove", with_record, without), ("add", without, with_record)):
+        exact = float((each * np.maximum(p - np.exp(epsilon) * q, 0)).sum())
+        bound = float(privacy_profile(poisson, order).delta(str(epsilon), digits=5).upper)
+        assert near * bound < exact <= bound * (1 + 1e-3)
+
+
+def test_the_events_of_jax_privacy_for_banded_matrices_are_cyclic_sampling() -> None:
+    """What amplified_bandmf_event(1.1, 10, num_bands=4, sampling_prob=0.02) of 2.0.0 returns; truncated ones alike."""
+    sampled = {"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.02,
+               "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1.1}}
+    read = from_dp_event({"class_name": "SelfComposedDpEvent", "count": 3, "event": sampled}).composition
+    stated = compose(CyclicPoisson(Gaussian("1.1"), 4, "1/50", 10))
+    assert [loss.parts for loss in privacy_losses(read, Relation.ADD_OR_REMOVE)] == [
+        loss.parts for loss in privacy_losses(stated, Relation.ADD_OR_REMOVE)]
+    truncated = {"class_name": "TruncatedSubsampledGaussianDpEvent", "dataset_size": 600, "sampling_probability": 0.02,
+                 "truncated_batch_size": 30, "noise_multiplier": 1.1}
+    read = from_dp_event({"class_name": "SelfComposedDpEvent", "count": 3, "event": truncated}).composition
+    assert [type(part).__name__ for part, _ in read.parts] == ["TruncatedPoisson"]

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from verified_dp import DiscreteGaussian, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
+from verified_dp import ZCDP, DiscreteGaussian, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
 from verified_dp.cli.report_comparing import comparison_foot, row_line
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
@@ -22,7 +22,7 @@ from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant, paper
 from verified_dp.papers.ask import PaperResult
 from verified_dp.papers.comparison import compare
-from verified_dp.papers.paper import PaperAnswer, paper_method
+from verified_dp.papers.paper import PAPER_METHODS, PaperAnswer, paper_method
 from verified_dp.profile import PrivacyProfile
 from verified_dp.search.deadline import Budget
 
@@ -306,3 +306,10 @@ def test_warnings_stand_below_the_table(monkeypatch: pytest.MonkeyPatch) -> None
     lines = comparison_foot(replace(found, rows=rows), "epsilon = 1/2")
     assert [line for line in lines if "warning" in line] == ["off: warning: far off"]
     assert any(line.startswith("off") and "outside of what is proved by +1 of" in line for line in map(row_line, rows))
+
+
+@pytest.mark.parametrize("method", [name for name in PAPER_METHODS if name != "renyi"])
+def test_guarantees_of_moments_are_refused_not_computed(method: str) -> None:
+    """zCDP has no curve: every method of a paper but moments says so, and pages that show all of them can be made."""
+    with pytest.raises(Unsupported):
+        accountant(privacy_profile(ZCDP("1/100"), "add-or-remove"), method).delta("1/2", max_seconds=5)

@@ -78,7 +78,7 @@ def check(steps: list[tuple[Mechanism, int]], epsilon: str) -> None:
     only_replaced = any(isinstance(step, RandomizedResponse) for step, _ in steps)
     profile = profile_of(compose(*steps), "replace" if only_replaced else BOTH)
     truth = profile.delta(epsilon, 5)
-    for form in FORMS:
+    for form in FORMS if sum(count for _, count in steps) >= 3 else FORMS[:1]:  # Lemma 4.3 asks for 3
         found = accountant(profile, EdgeworthAccountant(form=form)).delta(epsilon)
         assert found.enclosure.lower <= truth.upper and truth.lower <= found.enclosure.upper
         assert found.enclosure.lower <= truth.lower or found.enclosure.upper - found.enclosure.lower < truth.upper
@@ -99,7 +99,7 @@ def test_intervals_contain_the_truth(steps: list[tuple[Mechanism, int]], epsilon
 def test_intervals_contain_the_truth_at_length(count: int, probability: str, noise: str, share: str) -> None:
     """54 settings at an eps of a few standard deviations of the loss."""
     spread = float(probability) * sqrt(count * expm1(min(1 / float(noise) ** 2, 5)))
-    epsilon = f"{float(share) * spread * (1 + spread / 2) + 0.01:.6f}"
+    epsilon = f"{min(float(share) * spread * (1 + spread / 2) + 0.01, 10**6):.6f}"
     check([(sampled(noise, probability), count)], epsilon)
 
 

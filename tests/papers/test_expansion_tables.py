@@ -50,11 +50,11 @@ def test_the_tilted_normal_bound_is_smaller_by_a_steady_factor() -> None:
 
 
 def test_random_compositions(program: ModuleType) -> None:
-    """Three of them here; 100 on the page, each of whose intervals had to contain the contour's digits."""
+    """Three of them here; 300 on the page, each of whose intervals had to contain the contour's digits."""
     for case in (1000, 1001, 1002):
         found = program.measure(case)
         assert list(found) == list(program.METHODS) == [row[0] for row in table("containment")]
-    assert all(int(row[1]) + int(row[4]) == program.CASES == 100 for row in table("containment"))
+    assert all(int(row[1]) + int(row[4]) == program.CASES == 300 for row in table("containment"))
 
 
 def test_an_interval_beside_the_truth_ends_the_program(program: ModuleType) -> None:

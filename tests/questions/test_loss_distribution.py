@@ -41,7 +41,7 @@ def delta(oracle: ModuleType, masses: np.ndarray, infinity: float, found: LossOn
     return total
 
 
-@pytest.mark.theorem("T136-grid-in-doubles")
+@pytest.mark.theorem("T223-grid-in-doubles")
 @pytest.mark.parametrize("name", CASES)
 def test_both_arrays_enclose_delta_as_exact_sums(oracle: ModuleType, name: str) -> None:
     composition, relation, step = CASES[name]
@@ -59,7 +59,7 @@ def test_both_arrays_enclose_delta_as_exact_sums(oracle: ModuleType, name: str) 
     assert max(gaps) < 0.03
 
 
-@pytest.mark.theorem("T136-grid-in-doubles")
+@pytest.mark.theorem("T223-grid-in-doubles")
 def test_doubles_are_outward() -> None:
     for text in ("0.1", "1e-310", "1e-400", "1", "0"):
         exact = Fraction(text)
@@ -68,7 +68,7 @@ def test_doubles_are_outward() -> None:
         assert 0 <= double_below(number) <= double_above(number) <= float(text) * (1 + 1e-15) + 1e-323
 
 
-@pytest.mark.theorem("T136-grid-in-doubles")
+@pytest.mark.theorem("T223-grid-in-doubles")
 def test_another_library_composes_the_upper_array() -> None:
     """One step's upper arrays, composed 20 times by dp_accounting: above certified deltas, and near them."""
     pld_pmf = pytest.importorskip("dp_accounting.pld.pld_pmf")

@@ -87,6 +87,17 @@ def test_rounded_is_half_a_unit_to_either_side(written: str, low: str, high: str
     assert [(one.low, one.high, one.worst) for one in found] == [(Fraction(low), Fraction(high), Fraction(high))]
 
 
+def test_what_rounds_to_the_end_of_a_domain_is_in_it() -> None:
+    """0.0 is 0 to 0.05, 1.0 as a probability 0.95 to 1; a noise of 0 is told as such."""
+    found = parse_ranged(HEAD.format(relation="add") + 'kind = "zcdp"\nrho = { rounded = "0.0" }').ranges
+    assert [(one.low, one.high) for one in found] == [(0, Fraction(1, 20))]
+    found = parse_ranged(HEAD.format(relation="add") + 'kind = "gaussian"\nnoise_multiplier = 1\n'
+                         'sampling = { scheme = "poisson", probability = { rounded = "1.0" } }').ranges
+    assert [(one.low, one.high) for one in found] == [(Fraction(19, 20), 1)]
+    with pytest.raises(InvalidInput, match="0 would mean no noise"):
+        parse_ranged(HEAD.format(relation="add") + 'kind = "gaussian"\nnoise_multiplier = { rounded = "0.0" }')
+
+
 @pytest.mark.parametrize("line, key, error", [
     ('noise_multiplier = { rounded = "11/10" }', "mechanism[1].noise_multiplier.rounded", InvalidInput),
     ('noise_multiplier = { rounded = true }', "mechanism[1].noise_multiplier.rounded", InvalidInput),

@@ -100,3 +100,17 @@ def test_one_product_for_all_turns() -> None:
         for turn, one in zip(turns, turned_sums(cut(terms), turns), strict=True):
             assert one.overlaps(turned_sum(cut(terms), turn))
             assert one.overlaps(sum((term * turn**m for m, term in enumerate(terms)), acb(0)))
+
+
+@pytest.mark.theorem("T16-reversal")
+def test_the_swapped_pair_from_the_same_line() -> None:
+    profile = privacy_profile(compose((PoissonSampled(Gaussian(1), "0.01"), 1000)), "add-or-remove")
+    larger, smaller = profile.following()._orders
+    assert isinstance(larger, Following)
+    with ctx.workprec(128):
+        larger.serve(EPSILONS, 30.0, "auto", Budget(None))
+        found = larger.swapped_along(EPSILONS)
+        assert len(found) == len(EPSILONS)
+        for at in EPSILONS[::9]:
+            own = smaller.enclose(at, 30.0, "auto", Budget(None)).bounds
+            assert found[at].lower <= own.upper and own.lower <= found[at].upper and width_bits(found[at]) > 5

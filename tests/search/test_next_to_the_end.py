@@ -26,7 +26,7 @@ def next_to_end(profile: PrivacyProfile, gap: Fraction) -> Fraction:
     return (lower_dyadic(end).as_fraction() - gap).limit_denominator(10**25)
 
 
-@pytest.mark.theorem("T31-lattice-delta")
+@pytest.mark.theorem("T222-lattice-on-a-circle")
 @pytest.mark.parametrize("gap", ["1/10000", "4/1000000", "1/10000000000000"])
 def test_three_sampled_steps(gap: str) -> None:
     """delta is nearly P(every loss is the largest) (1 - e^{-gap}), and more; three atoms and a density of f beside."""
@@ -46,7 +46,7 @@ def test_three_sampled_steps(gap: str) -> None:
         assert found.lower < second * (1 + room) and second * (1 - room) < found.upper
 
 
-@pytest.mark.theorem("T31-lattice-delta", "T45-pieces")
+@pytest.mark.theorem("T222-lattice-on-a-circle", "T45-pieces")
 @pytest.mark.parametrize("gap", ["1/1000000", "1/50", "1/19"])
 @pytest.mark.parametrize("parts", [
     ((Laplace(19, 1), 8),), ((Laplace(3, 1), 2), (RandomizedResponse(3, "1/2"), 1)), ((Exponential("3/2"), 3),),

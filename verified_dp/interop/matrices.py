@@ -7,8 +7,9 @@ from fractions import Fraction
 from math import isqrt
 
 from verified_dp.core.families.gaussian.mechanism import column_norm_squared, most_rounds, read_column, read_rounds
-from verified_dp.core.families.sampling.mechanism import CyclicPoisson
+from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
 from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composition import Composition, compose
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.mechanisms import Gaussian
@@ -70,6 +71,19 @@ def banded_cyclic(noise_multiplier: Number, matrix: Sequence[Sequence[Number]], 
         column = next(j for j, norm in enumerate(norms) if norm > 1)
         raise InvalidInput("matrix", f"column {column + 1} of squared norm {norms[column]}", "at most 1")
     return CyclicPoisson(Gaussian(noise_multiplier), bands, probability, len(rows))
+
+
+@proved_by("T235-separated-samples")
+def separated_samples(noise_multiplier: Number, probability: Number, rounds: Number) -> Composition:
+    """b-min-sep sampling with noise that is independent in every round: at most so many Poisson samples.
+
+    probability: that a record joins a batch, given that it was in none of the last b - 1, whatever b is and however the
+    first rounds are begun (jax_privacy `BMinSepSampling.sampling_prob`). Under add, remove, add-or-remove, zero-out.
+
+    >>> separated_samples("2", "1/50", 100).parts
+    ((PoissonSampled(Gaussian('2'), probability='0.02'), 100),)
+    """
+    return compose((PoissonSampled(Gaussian(noise_multiplier), probability), exact.count(rounds, "rounds")))
 
 
 @proved_by("T134-toeplitz-columns")

@@ -162,11 +162,16 @@ class Many:
         at_zero = self._kept(larger, Fraction(0))
         if at_zero is not None and larger.is_swapped(order):  # where both are equal (T16)
             self._above[order].note(Fraction(0), at_zero.bounds.upper)
+        beside = larger.swapped_along(list(known)) if larger.is_swapped(order) else {}
+        far = max((at for at, bounds in beside.items() if bounds.upper <= known[at]), default=Fraction(0))
+        for at, bounds in larger.swapped_along([at for at in inner if at <= far]).items():
+            self._above[order].note(at, bounds.upper)
         with suppress(OutOfTime, Unsupported):
             past = next((at for at in inner if as_float(at) >= order.model.largest), None)
             if past is not None:
                 self._above[order].add(past, order.enclose(past, ROUGH, self._method, budget))
-            for answer in order.moments_below({as_float(at): float(low.log()) for at, low in known.items()}):
+            aims = {as_float(at): float(low.log()) for at, low in known.items() if at >= far}
+            for answer in order.moments_below(aims):
                 self._above[order].add(answer.epsilon, answer)
             rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
             if rest:

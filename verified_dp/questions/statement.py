@@ -73,10 +73,21 @@ _LATEX_WORDS = Words(lambda text: latex(escaped(text)), _power, lambda formula: 
                      r"\delta")
 
 
+DEPENDENT = ("gnmax-votes",)
+"""Kinds of which what is proved holds for the stated data alone."""
+
+
+def alone(certificate: Mapping[str, Any]) -> str:
+    """What has to follow the words differential privacy where it is that of the stated data alone; "" elsewhere."""
+    given = str(certificate["input"])
+    return " at the stated votes alone (no guarantee)" * any(f"'{kind}'" in given for kind in DEPENDENT)
+
+
 def _bibtex(certificate: Mapping[str, Any]) -> str:
     claim, say = certificate["claim"], _LATEX_WORDS
     pair = say.formula(f"({say.number(claim['epsilon'])}, {say.number(claim['delta'])})")
-    title = f"Certificate of {pair}-differential privacy" + (f": {say.text(claim['title'])}" if claim["title"] else "")
+    title = (f"Certificate of {pair}-differential privacy{alone(certificate)}"
+             + (f": {say.text(claim['title'])}" if claim["title"] else ""))
     return "\n".join([
         f"@misc{{verified-dp-{certificate['sha256'][:12]},", f"  title = {{{{{title}}}}},",
         f"  note = {{The claim {_VERDICTS[certificate['verdict']]}. SHA-256 \\texttt{{{certificate['sha256']}}}}},",
@@ -99,7 +110,8 @@ def sentences(certificate: Mapping[str, Any], say: Words = _PLAIN_WORDS) -> list
     source = [f"Source of the claim: {say.text(claim['source'])}."] if claim["source"] else []
     epsilon, delta = (say.number(claim[key]) for key in ("epsilon", "delta"))
     return [
-        f"{head} of {say.formula(f'({epsilon}, {delta})')}-differential privacy {_VERDICTS[certificate['verdict']]}.",
+        f"{head} of {say.formula(f'({epsilon}, {delta})')}-differential privacy{alone(certificate)} "
+        f"{_VERDICTS[certificate['verdict']]}.",
         f"Neighbouring data sets differ in {unit} (relation {given['relation']}).",
         *(say.text(_step(mechanism)) for mechanism in given["mechanisms"]),
         f"At {say.formula(f'{say.delta} = {delta}')} {_ends(certificate, say)}, by evaluation in ball "

@@ -11,6 +11,7 @@ from verified_dp.core.kernel.certificate.document import Document, canonical, pa
 from verified_dp.core.kernel.certificate.statement import read_claim, read_spec
 from verified_dp.core.kernel.composition import Claim
 from verified_dp.profile import PrivacyProfile, privacy_profile
+from verified_dp.questions.statement import alone
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Judged:
         claim, parts = self.claim, self.certificate["input"]["mechanisms"]
         kinds = ", ".join(dict.fromkeys(str(one["kind"]) for one in parts))
         steps = f"{self.steps} steps of {kinds}" if self.steps > 1 else kinds
-        return claim.title or f"({claim.epsilon_text}, {claim.delta_text})-differential privacy of {steps}"
+        claimed = f"({claim.epsilon_text}, {claim.delta_text})-differential privacy{alone(self.certificate)}"
+        return claim.title or f"{claimed} of {steps}"
 
     @property
     def data(self) -> bytes:

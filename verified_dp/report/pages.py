@@ -16,6 +16,7 @@ from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.papers.comparison import ALL, Comparison, compare
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
+from verified_dp.questions.statement import alone
 from verified_dp.reading import optional
 from verified_dp.report import plots
 from verified_dp.report.curves import Point, delta_curve, step_curve, tradeoff_curve
@@ -139,7 +140,7 @@ def _sentence(judged: Judged) -> str:
     claim, ends = judged.claim, judged.certificate["result"]["epsilon"]
     claimed = f"({claim.epsilon_text}, {claim.delta_text})"
     if judged.certificate["verdict"] == "proved":
-        return f"What was run is {claimed}-differentially private"
+        return f"What was run is {claimed}-differentially private{alone(judged.certificate)}"
     if judged.certificate["verdict"] == "refuted":
         rounding = "The claim is the true ε rounded to nearest, not up. " * judged.certificate["short_by_rounding"]
         return (f"What was run is not {claimed}-differentially private. {rounding}"

@@ -165,18 +165,21 @@ def _runs(epsilons: Sequence[Fraction], reach: float) -> Iterator[tuple[int, int
 
 @proved_by("T225-along", "T33-sum-and-errors")
 def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Errors, least: arb) -> list[Bounds]:
-    """The bounds at each eps: a run's errors are the larger ones of both its ends."""
+    """The bounds at each eps: a run's errors are the larger ones of those at its first eps and at the next one's."""
     if any(after < before for before, after in pairwise(epsilons)):
         raise ValueError("epsilons must grow")
-    found = list[Bounds]()
-    for first, end in _runs(epsilons, _REACH / max(*map(float, errors.rates), 1e-300)) if totals else ():
+    found, top = list[Bounds](), len(totals) - 1
+    runs = list(_runs(epsilons, _REACH / max(*map(float, errors.rates), 1e-300))) if totals else []
+    with ctx.workprec(BOUND_BITS):
+        ends = {min(i, top) for run in runs for i in run}  # exact: integers
+        sizes = {i: errors.bound(ball(epsilons[i])) for i in ends}
+    for first, end in runs:
         with ctx.workprec(BOUND_BITS):
-            sizes = errors.bound(ball(epsilons[first]))
-            for name, size in errors.bound(ball(epsilons[end - 1])).items() if end - first > 1 else ():
-                sizes[name] = sizes[name].max(size)
-            around = sum((size for name, size in sizes.items() if name not in errors.above_only), arb(0))
-            under = around + sum((sizes[name] for name in errors.above_only if name in sizes), arb(0))
-        budget = {**sizes, "rounding": largest([total.rad() for total in totals[first:end]])}
+            right = sizes[min(end, top)]  # exact: integers
+            both = {name: size.max(right[name]) for name, size in sizes[first].items()}
+            around = sum((size for name, size in both.items() if name not in errors.above_only), arb(0))
+            under = around + sum((both[name] for name in errors.above_only if name in both), arb(0))
+        budget = {**both, "rounding": largest([total.rad() for total in totals[first:end]])}
         found += [Bounds(lower_end(total - under).max(least).max(arb(0)), upper_end(total + around).min(arb(1)), budget)
                   for total in totals[first:end]]
     return found

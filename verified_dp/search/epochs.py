@@ -11,9 +11,10 @@ from verified_dp.core.engines.closed import is_single
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.search.frequencies import choose_period
 from verified_dp.search.lattice_model import LatticeModel, LawModel
 from verified_dp.search.line import dyadic
-from verified_dp.search.sparse import choose_period
+from verified_dp.search.transforms import log_sums
 
 _TILTS = np.geomspace(0.2, 30, 20)
 """Tilts that are tried, in units of 1 / the standard deviation of the whole loss."""
@@ -22,7 +23,7 @@ _SHARE = math.log(5)
 _BAND_SECONDS, _PLACE_SECONDS, _TERM_SECONDS = 0.013, 1e-3, 1e-7
 """Of a hyperbola and of the density at a place at 128 bits, of a place at a frequency."""
 _MOST_FREQUENCIES = 10**5
-_HIGHEST = 36.0
+_HIGHEST = 36
 """Exponents of the remove order's own lines: whole moments are taken a little farther."""
 
 
@@ -75,8 +76,10 @@ def _at_tilt(model: LatticeModel, place: float, goal: float, tilt: float) -> Til
     if not goal < size < 1e5:
         return None
     period, right, left = choose_period(model, place, tilt, goal)
-    if model.loss.order == "remove" and right > _HIGHEST:
-        return None
+    if model.loss.order == "remove":
+        if right > _HIGHEST:
+            return None
+        period, right, left = _by_whole_moments(model, place, tilt, goal)
     variance = float(model.loss.mean_shift_squared) + sum(count * float(law.part.variance)
                                                           for law, count in _allocated(model))
     omega = math.sqrt(2 * (size - goal + 1) / variance)
@@ -87,6 +90,16 @@ def _at_tilt(model: LatticeModel, place: float, goal: float, tilt: float) -> Til
     seconds = float(sum(_seconds(law, tilt, omega, bits, count) for law, _ in model.parts
                         if isinstance(law.law, RandomAllocationLoss)))
     return Tilted(tilt, period, right, left, omega, bits, seconds)
+
+
+def _by_whole_moments(model: LatticeModel, place: float, tilt: float, goal: float) -> tuple[float, float, float]:
+    """As `choose_period`, by the exponents at which moments are known exactly: whole ones."""
+    exponents = np.arange(_HIGHEST)
+    logs = sum(count * log_sums(law.log_masses + exponents[:, None] * law.points) for law, count in model.parts)
+    lengths = (logs - exponents * place - goal) / np.abs(exponents - tilt + (exponents == tilt) * 1e-9)
+    above = exponents > tilt
+    right, left = (int(exponents[some][lengths[some].argmin()]) for some in (above, ~above & (exponents < tilt)))
+    return float(max(lengths[right], lengths[left])), float(right), float(left)
 
 
 def _allocated(model: LatticeModel) -> list[tuple[RandomAllocationLoss, int]]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion import Expansion, ExpansionWitness, enclose_expansion
+from verified_dp.core.engines.expansion import Expansion, ExpansionWitness, enclose_expansion, tilted_steps
 from verified_dp.core.engines.expansion_cells import (
     HIGHEST,
     Cover,
     Ray,
     Steps,
     bound_beyond,
-    enclose_steps,
+    bound_law_beyond,
     moment_count,
 )
 from verified_dp.core.engines.lines import has_nodes, lines
@@ -173,10 +174,10 @@ def choose_table(loss: ComposedLoss, model: FloatLoss, tilt: float, order: int) 
     return tabulate_moments(loss, rules, choose_prec(loss, bits, size, tilt), check_time)
 
 
-def choose_witness(table: MomentTable, tilt: Fraction, order: int, split: float = 1.0) -> ExpansionWitness:
+def choose_witness(table: MomentTable, steps: Steps, tilt: Fraction, order: int,
+                   split: float = 1.0) -> ExpansionWitness:
     """Choose W, split times where the moments' bound of |psi| is least, cells and rays. Raises Unsupported."""
     with ctx.workprec(table.prec):
-        steps = enclose_steps(table, ball(tilt), order + 2, max(order + 2, 4), check_time)
         check_moments(steps)
         ends, options = choose_ends(steps, split), far_options(table.loss, tilt)
         rays = [choose_ray(table, steps, ends[-1], options)]
@@ -214,12 +215,15 @@ def modulus_rules(law: MixtureLines, tilt: Fraction) -> list[NodeRule]:
 def choose_ray(table: MomentTable, steps: Steps, start: Fraction, options: list[list[NodeRule]]) -> Ray:
     """Choose the best rule of every law with nodes, each alone."""
     check_time()
-    best = list[NodeRule]()
-    for index, rules in enumerate(options):
-        rays = [Ray(start, tuple(rule if i == index else NO_NODES for i in range(len(options)))) for rule in rules]
-        ray = min(rays, key=lambda ray: float(bound_beyond(table, steps, ray))) if len(rays) > 1 else rays[0]
-        best.append(ray.rules[index])
-    return Ray(start, tuple(best))
+    laws, at = (law for law, _ in table.loss.parts if has_nodes(law)), ball(start)
+
+    def best(law: Any, rules: list[NodeRule]) -> NodeRule:
+        def size(rule: NodeRule) -> float:
+            return float(bound_law_beyond(law, rule, steps.tilt, at))
+
+        return min(rules, key=size) if rules[1:] else rules[0]
+
+    return Ray(start, tuple(best(law, rules) for law, rules in zip(laws, options, strict=True)))
 
 
 def choose_ends(steps: Steps, wider: float = 1.0) -> tuple[Fraction, ...]:
@@ -279,6 +283,7 @@ class ExpansionCurve:
         self._choice: Choice | None = None
         self._kept: dict[tuple[int, Fraction, float], tuple[ExpansionWitness, Expansion]] = {}
         self._tables: dict[Fraction, MomentTable] = {}
+        self._steps: dict[tuple[int, Fraction], Steps] = {}
 
     def delta(self, epsilon: Fraction) -> tuple[Bounds, arb, dict[str, str]]:
         """The interval, the expansion alone, and what was used. Raises Unsupported where moments are out of reach."""
@@ -336,7 +341,9 @@ class ExpansionCurve:
             if tilt not in self._tables:
                 most = HIGHEST if self.order is None else self.order
                 self._tables[tilt] = choose_table(self.loss, self.model, float(tilt), most)
-            table = self._tables[tilt]
-            witness = choose_witness(table, tilt, order, split)
-            self._kept[key] = witness, enclose_expansion(table, witness, check_time)
+            table, at = self._tables[tilt], (order, tilt)
+            if at not in self._steps:
+                self._steps[at] = tilted_steps(table, tilt, order, check_time)
+            witness = choose_witness(table, self._steps[at], tilt, order, split)
+            self._kept[key] = witness, enclose_expansion(table, self._steps[at], witness, check_time)
         return self._kept[key]

@@ -19,10 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.engines.contour import LineValues
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.bounds import Bounds, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.along import enclose_along
 from verified_dp.search.answer import Answer, is_narrow, width_bits
@@ -146,6 +148,17 @@ class Following(OneDirection):
         for i, epsilon in enumerate(epsilons if self._kept else ()):
             near = self.kept(epsilon, bits, method) if found[i] is None else None
             found[i] = found[i] if near is None else (near.bounds, near.method)
+        return found
+
+    @proved_by("T16-reversal")
+    def swapped_along(self, epsilons: Sequence[Fraction]) -> dict[Fraction, Bounds]:
+        """delta of the swapped pair at those of these growing eps which lines serve, from the same values at -eps."""
+        found = dict[Fraction, Bounds]()
+        for one in self._served:
+            if isinstance(one.answer.values, LineValues) and not one.answer.values.witness.reaches:
+                wanted = [epsilon for epsilon in epsilons[::-1] if one.low <= as_float(epsilon) <= one.high]
+                beside = enclose_along(one.answer.values, [-epsilon for epsilon in wanted])
+                found.update({at: reverse_bounds(bounds, at) for at, bounds in zip(wanted, beside, strict=True)})
         return found
 
     def _nearest(self, at: float) -> list[Answer]:

@@ -1,38 +1,37 @@
-"""Floating-point choices of the lattice method: the grid step, each law's grid, the tilt, the windows, the bits."""
+"""Floating-point choices of the lattice method: step, grids, tilt, the circle, bits, and how laws are composed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from verified_dp.core.engines.grid import LawGrid
-from verified_dp.core.engines.lattice import LatticeWitness, products
-from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.kernel.certificate.document import MAX_INTEGER_DIGITS
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.search.frequencies import choose_circle, choose_frequencies, choose_period
 from verified_dp.search.lattice_model import LatticeModel, shift_of
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
-from verified_dp.search.sparse import choose_sparse
 from verified_dp.search.steps import MAX_CELLS, choose_step, grid_ends
 
 
 @dataclass(frozen=True)
 class LatticePlan:
-    """A witness (None where it would take too much memory), the seconds it should take, its longest window."""
+    """A witness (None where it would take too much memory), the seconds it should take, its longest polynomial."""
 
-    witness: LatticeWitness | SparseWitness | None
+    witness: LatticeWitness | None
     seconds: float
     cells: int
     step: Fraction
 
 
 PRODUCT_SECONDS = 2e-6
-"""Of a cell of a window and 64 bits, in a product of both measures."""
+"""Of a place and 64 bits, in a product of both laws."""
 QUICK = 0.05
 """Products that take fewer seconds than this need no other way."""
 MOST_FREQUENCIES = 20_000
@@ -41,36 +40,6 @@ _SUM_SECONDS = 3e-7
 """Of one atom at one frequency."""
 _ROOT_SECONDS = 2.5e-6
 """Of the roots of unity of one atom."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Grids and windows of a step: what products and sums over frequencies share, and the bits that each needs.
-
-    cells: of the longest window. spare: more bits for the masses, which are second differences.
-    masses, products: predicted seconds.
-    """
-
-    step: Fraction
-    tilt: Fraction
-    grids: tuple[LawGrid, ...]
-    windows: tuple[tuple[int, int], ...]
-    cells: int
-    bits: int
-    sum_bits: int
-    spare: int
-    masses: float
-    products: float
-
-    @property
-    def atoms(self) -> int:
-        """Cells of all grids."""
-        return sum(grid.size for grid in self.grids)
-
-    @property
-    def most_frequencies(self) -> int:
-        """How many could be summed in the time that the products take."""
-        return min(int(self.products / (2 * self.atoms * _SUM_SECONDS)) + 100, MOST_FREQUENCIES)
 
 
 def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fraction | None = None,
@@ -82,93 +51,87 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
     """
     saddle = model.saddle(epsilon)
     step = choose_step(model, min(saddle.tilt, 1e7), width) if step is None else step
-    layout = _lay_out(model, epsilon, width, saddle, step)
-    if sparse or (sparse is None and layout.products > QUICK and layout.masses < seconds):
-        most = MOST_FREQUENCIES if sparse else layout.most_frequencies
-        plan = _plan_sparse(model, epsilon, width, saddle, layout, most)
-        if plan is not None and (sparse or plan.seconds < layout.products + layout.masses or layout.cells > MAX_CELLS):
-            return plan
-    if layout.cells > MAX_CELLS:
-        return LatticePlan(None, math.inf, layout.cells, step)
-    witness = LatticeWitness(step, layout.tilt, layout.bits, layout.grids, layout.windows, layout.bits + layout.spare)
-    return LatticePlan(witness, layout.masses + layout.products, layout.cells, step)
-
-
-def _lay_out(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, step: Fraction) -> Layout:
-    """Grids as long as one step's window, cells by the rarity of the loss; windows; bits; seconds."""
-    tilt = min(saddle.tilt, 1e7)
-    windows, noise = choose_windows(model, epsilon, saddle, step, width)
-    single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
-    ends = [grid_ends(law, step, high) for (law, _), (_, high) in zip(model.parts, single, strict=True)]
-    starts = [max(first, min(low, last)) for (first, last), (low, _) in zip(ends, single, strict=True)]
-    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start, MAX_CELLS), start, shift_of(law, step))
-                  for (law, _), (first, last), start in zip(model.parts, ends, starts, strict=True))
-    longest = max(2, *(last - first for first, last in ends))
-    total = sum(count for _, count in model.parts)
-    sharp = math.log2(longest) + 20 + math.log2(total) - math.log2(width)
-    bits = math.ceil(max(sharp, math.log2(longest) + 4 + noise))
-    spare = 64 + 2 * max(math.ceil(-math.log2(step)), 0)
-    masses = sum(law.seconds * grid.size for (law, _), grid in zip(model.parts, grids, strict=True))
-    products = PRODUCT_SECONDS * (bits / 64) * sum(high - low for low, high in windows)
-    cells = max([longest, *(high - low for low, high in windows)])
-    return Layout(step, dyadic(tilt, 12), grids, windows, cells, bits, math.ceil(sharp), spare, masses, products)
-
-
-def _plan_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Saddle,
-                 layout: Layout, most: int) -> LatticePlan | None:
-    """A sum over at most so many frequencies; None where more are needed."""
-    grids = tuple(replace(grid, start=LawGrid.start) for grid in layout.grids)
-    witness = choose_sparse(model, epsilon, width, saddle, layout.step, layout.sum_bits,
-                            layout.sum_bits + layout.spare, grids, most)
-    if witness is None:
-        return None
-    blocks, cells = 4 + 4 * len(witness.cover), sum(cells for cells, _ in witness.cover)
-    sums = (witness.count + 2 * cells) * _SUM_SECONDS + blocks * _ROOT_SECONDS
-    return LatticePlan(witness, layout.masses + 2 * layout.atoms * sums, layout.atoms, layout.step)
-
-
-@proved_by("T32-chernoff-window")
-def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fraction,
-                   width: float) -> tuple[tuple[tuple[int, int], ...], float]:
-    """For each law and each product the window outside of which nothing adds more than a small share of `width`.
-
-    With K the sum of log moments of the steps held, and a loss of e^g allowed: a mass at infinity right of
-    min_l (K(l) - g) / l or, at the end, min_l (K(l) + eps - g) / (l + 1) costs at most that, and so does
-    moving what is left of max_{l<=0} (g + c eps - K_rest(c) - K(l)) / (c - l) to that place.
-    Second, the bits that keep the rounding of the weights next to a window's right end, where a mass at infinity
-    weighs e^{K(c) - c b}, below the same loss.
-    """
-    tilt, scale = saddle.tilt, math.sqrt(max(model.cumulants(saddle.tilt)[2], 1e-300))
-    counts = np.array([count for _, count in model.parts])
-    whole = int(counts.sum())
-    units = np.eye(len(counts), dtype=int).tolist()
-    schedule = [*units, *products([count for _, count in model.laws])]
-    spread = np.geomspace(1e-3, 1e4, 80) / scale
-    exponents = np.concatenate([-spread, [0.0], tilt - spread[spread < tilt], [tilt], tilt + spread])
-    table = model.log_table(exponents)
-    at_tilt = model.log_table(np.array([tilt]))[:, 0]
     log_delta = max(saddle.log_delta, math.log(model.infinity) if model.infinity > 0 else -math.inf)
-    right, left = exponents > 0, exponents <= 0
-    shifts = np.array([float(shift_of(law, step)) for law, _ in model.parts])
-    windows, noise = [], 0.0
-    for held in schedule:
-        held_counts = np.array(held, dtype=float)
-        k_held = held_counts @ table
-        share = math.log(width / 20 * held_counts.sum() / whole / (len(schedule) + 1))
-        goal = log_delta + share
-        k_rest = float((counts - held_counts) @ at_tilt)
-        high = np.min((k_held[right] - goal) / exponents[right])
-        if sum(held) == whole:  # before that, what several copies lose is added up: it must be small itself
-            high = min(high, np.min((k_held[right] + epsilon - goal) / (exponents[right] + 1)))
-        low = np.max((goal + tilt * epsilon - k_rest - k_held[left]) / (tilt - exponents[left]))
-        if sum(held) == whole and whole > 1:
-            low = max(low, epsilon - 3 / tilt)
-        if not (math.isfinite(low) and math.isfinite(high)):
-            raise Unsupported("the lattice method finds no window here: the tilted masses are out of floating point")
-        moved = float(held_counts @ shifts)
-        window = math.floor(low / float(step) - moved) - 1, math.ceil(max(high, low) / float(step) - moved) + 1
-        if max(map(abs, window)) >= 10**MAX_INTEGER_DIGITS:
-            raise Unsupported("the lattice method finds no window here: its places are longer than certificates write")
-        windows.append(window)
-        noise = max(noise, float(held_counts @ at_tilt - tilt * high - goal) / math.log(2))
-    return tuple(windows), noise
+    goal = log_delta + math.log(width / 60)
+    grids = tuple(_choose_grids(model, epsilon, saddle, step, goal))
+    masses = sum(law.seconds * grid.size for (law, _), grid in zip(model.parts, grids, strict=True))
+    witness, plan = _plan_products(model, epsilon, width, saddle, step, goal, grids)
+    if sparse or (sparse is None and plan.seconds > QUICK and masses < seconds):
+        worth = math.inf if sparse else plan.seconds / (2 * sum(grid.size for grid in grids) * _SUM_SECONDS) + 100
+        found = _plan_frequencies(model, epsilon, saddle, goal, witness, int(min(worth, MOST_FREQUENCIES)))
+        if found is not None and (sparse or found.seconds < plan.seconds or plan.cells > MAX_CELLS):
+            return replace(found, seconds=masses + found.seconds)
+    if plan.cells > MAX_CELLS:
+        return LatticePlan(None, math.inf, plan.cells, step)
+    return replace(plan, seconds=masses + plan.seconds)
+
+
+def _on_circle(base: LatticeWitness, tilt: float, length: float, right: float, left: float) -> LatticeWitness:
+    """With so long a circle and these exponents, in exact numbers that are ordered as they are."""
+    if not length / float(base.step) < 10**MAX_INTEGER_DIGITS:
+        raise Unsupported("the lattice method finds no circle here: the tilted masses are out of floating point")
+    period, c = 2 * math.ceil(max(length, 0.0) / float(base.step) / 2) + 3, dyadic(tilt, 12)
+    return replace(base, tilt=c, period=period, right=c + dyadic(right - tilt, 12),
+                   left=(c - dyadic(tilt - left, 12)) * (left > 0))
+
+
+def _plan_products(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, step: Fraction, goal: float,
+                   grids: tuple[LawGrid, ...]) -> tuple[LatticeWitness, LatticePlan]:
+    """All masses in integers; seconds without those for one step's masses."""
+    tilt, length, right, left = choose_circle(model, epsilon, saddle, goal)
+    base = _on_circle(LatticeWitness(step, Fraction(1), 2, grids, 1, 0, (), Fraction(2), Fraction(0), 2),
+                      tilt, length, right, left)
+    counts = [int(count) for _, count in model.parts]
+    lengths = [min(base.period, (count >> n) * grid.span) for count, grid in zip(counts, grids, strict=True)
+               for n in range(count.bit_length())]
+    cells = max(max(lengths), *(grid.span for grid in grids))
+    excess = model.cumulants(tilt)[0] - tilt * epsilon - (model.cumulants(saddle.tilt)[0] - saddle.tilt * epsilon)
+    bits = math.ceil(math.log2(cells) + 20 + math.log2(sum(counts)) - math.log2(width) + max(excess, 0.0) / math.log(2))
+    prec = bits + 64 + 2 * max(math.ceil(-math.log2(step)), 0)
+    seconds = PRODUCT_SECONDS * (bits / 64) * (2 * sum(lengths) + base.period * (len(grids) - 1))
+    witness = replace(base, bits=bits, prec=prec)
+    return witness, LatticePlan(witness, seconds, cells, step)
+
+
+def _plan_frequencies(model: LatticeModel, epsilon: float, saddle: Saddle, goal: float, base: LatticeWitness,
+                      most: int) -> LatticePlan | None:
+    """A sum over at most so many frequencies; None where more are needed. Seconds as of products."""
+    tilt = min(saddle.tilt, 1e7)
+    base = _on_circle(base, tilt, *choose_period(model, epsilon, tilt, goal))
+    size = model.cumulants(tilt)[0] - tilt * epsilon
+    chosen = choose_frequencies(model, base, goal - size, most)
+    if chosen is None:
+        return None
+    (count, cover), atoms = chosen, sum(grid.size for grid in base.grids)
+    cells = sum(cells for cells, _ in cover)
+    sums = (count + 2 * cells) * _SUM_SECONDS + (4 + 4 * len(cover)) * _ROOT_SECONDS
+    return LatticePlan(replace(base, count=count, cover=cover), 2 * atoms * sums, atoms, base.step)
+
+
+def _choose_grids(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fraction,
+                  goal: float) -> Iterator[LawGrid]:
+    """For each law a grid that ends where k losses beyond add less than a share of e^goal as infinite ones.
+
+    With K its log moments, that is right of min_l (K(l) + log k - goal) / l. Left of where all that is smaller cannot
+    matter, max_{l<=0} (goal + c eps - K_rest(c) - K(l)) / (c - l), cells are as wide as may be.
+    """
+    tilt, scale = min(saddle.tilt, 1e7), math.sqrt(max(model.cumulants(saddle.tilt)[2], 1e-300))
+    spread = np.geomspace(1e-3, 1e4, 80) / scale
+    rights, lefts = np.concatenate([tilt + spread, tilt - spread[spread < tilt]]), np.append(-spread, 0.0)
+    at_tilt = model.log_table(np.array([tilt]))[:, 0]
+    whole = sum(count * float(k) for (_, count), k in zip(model.parts, at_tilt, strict=True))
+    table = model.log_table(np.concatenate([rights, lefts]))
+    for (law, count), row, own in zip(model.parts, table, at_tilt, strict=True):
+        share = goal - math.log(count * len(model.parts))
+        right, left = row[:len(rights)], row[len(rights):]
+        shift = shift_of(law, step)
+        high = float(np.min((right - share) / rights))
+        if count == len(model.parts) == 1:  # of several copies, what is lost adds up and must be small itself
+            high = min(high, float(np.min((right + epsilon - share) / (rights + 1))))
+        high = high / float(step) - float(shift)
+        low = float(np.max((share + tilt * epsilon - whole + own - left) / (tilt - lefts))) / float(step) - float(shift)
+        if not max(abs(low), abs(high)) < 10**MAX_INTEGER_DIGITS:
+            raise Unsupported("the lattice method finds no grid here: the tilted masses are out of floating point")
+        first, last = grid_ends(law, step, math.ceil(max(high, low)) + 1)
+        start = max(first, min(math.floor(low) - 1, last))
+        yield LawGrid(first, law.strides(tilt, step, first, last, start, MAX_CELLS), shift)

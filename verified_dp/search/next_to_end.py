@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from flint import arb, ctx
 
 from verified_dp.core.engines.grid import LawGrid
-from verified_dp.core.engines.lattice import LatticeWitness, products
+from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law
@@ -22,6 +22,8 @@ _MOST_CELLS, _MOST_SHARES = 20_000, 8
 _EQUAL = 4
 """Cells of each width below the gap, which double: wider ones would take the lower law's line below 0."""
 _PREC, _CELL_SECONDS = 256, 1.2e-4
+_TURNS, _SPARE = 2, 10.0
+"""Half of how many gaps long the circle is; by how much aliases are less than the width asks, in -log."""
 
 
 def gap_to_end(loss: ComposedLoss, epsilon: Fraction) -> Fraction | None:
@@ -42,25 +44,25 @@ def gap_to_end(loss: ComposedLoss, epsilon: Fraction) -> Fraction | None:
 def plan_next_to_end(loss: ComposedLoss, gap: Fraction, width: float, step: Fraction | None) -> LatticePlan:
     """A witness for delta at the largest loss minus the gap, with so wide cells: the width falls as their square."""
     step = dyadic(float(gap) / (FIRST_CELLS * _shares(loss)), 12) if step is None else step
-    cells, counts = math.ceil(gap / step) + 2, [count for _, count in loss.laws]
-    steps = sum(counts)
+    cells, steps = math.ceil(gap / step) + 2, sum(count for _, count in loss.laws)
     if cells > _MOST_CELLS:
         return LatticePlan(None, math.inf, cells, step)
     with ctx.workprec(_PREC):
-        grids = [_grid(law, step, cells) for law, _ in loss.laws]
-        ends = [ball((grid.start + cells - Fraction(cells, steps)) * step) for grid in grids]
+        grids = tuple(_grid(law, step, cells) for law, _ in loss.laws)
+        ends = [ball((grid.first + grid.span - Fraction(cells, steps)) * step) for grid in grids]
         rare = -sum((count * law.enclose_tails(end)[0].log() for (law, count), end in zip(
             loss.laws, ends, strict=True)), arb(0))
-    sharp = float(rare) / math.log(2) - math.log2(width)
-    bits = math.ceil(sharp + 2 * cells.bit_length() + steps.bit_length() + 20)
-    windows = []
-    for held in products(counts):
-        low = sum(number * grid.start for number, grid in zip(held, grids, strict=True))
-        windows.append((low + (sum(held) - 1) * (cells - 1), low + sum(held) * cells))
+    faint = float(rare) - math.log(width) - min(math.log(gap), 0.0) + _SPARE  # what aliases may be, in -log
+    period = 2 * _TURNS * (cells + steps) + 1
+    reach = float((cells + steps) * step)  # of delta's losses: rounding takes each step one cell farther
+    tilt = dyadic(faint / (float(period * step)), 12)
+    right = tilt + dyadic(2 * faint / ((2 * _TURNS - 1) * reach), 12)
+    bits = math.ceil((faint + float(tilt) * reach) / math.log(2)
+                     + 2 * cells.bit_length() + steps.bit_length() + 20)
     prec = bits + 64 + 2 * max(math.ceil(-math.log2(step)), 0)
-    witness = LatticeWitness(step, Fraction(0), bits, tuple(grids), tuple(windows), prec)
-    seconds = _CELL_SECONDS * sum(grid.size for grid in grids) + (
-        PRODUCT_SECONDS * (bits / 64) * sum(high - low for low, high in windows))
+    witness = LatticeWitness(step, tilt, bits, grids, period, 0, (), right, Fraction(0), prec)
+    products = sum(2 * count.bit_length() for _, count in loss.laws)
+    seconds = _CELL_SECONDS * sum(grid.size for grid in grids) + PRODUCT_SECONDS * (bits / 64) * period * products
     return LatticePlan(witness, seconds, cells, step)
 
 
@@ -94,4 +96,4 @@ def _grid(law: Law, step: Fraction, cells: int) -> LawGrid:
         places.update(one for one in (near, near + 1) if one < start)
     ordered = sorted(places)
     strides = groupby(right - left for left, right in pairwise(ordered))
-    return LawGrid(ordered[0], tuple((len(list(equal)), stride) for stride, equal in strides), start, shift)
+    return LawGrid(ordered[0], tuple((len(list(equal)), stride) for stride, equal in strides), shift)

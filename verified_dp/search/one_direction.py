@@ -175,6 +175,7 @@ class Search:
         self._rank = 0  # of the plans that are compared
         self._ranks: dict[Planner, int] = {}
         self._goals: dict[Planner, float] = {}  # bits that are wanted of a planner
+        self._first: Planner | None = None  # that was asked for a coarse answer before a long run
 
     def run(self) -> Answer | None:
         """The intersection of the best answers of all planners; None where there is none.
@@ -187,7 +188,6 @@ class Search:
                 chosen = self._choose()
                 if chosen is None:
                     break
-                self._answer_first(*chosen)
                 self._try(*chosen)
         except OutOfTime:
             if not self._best:
@@ -248,7 +248,21 @@ class Search:
             self._ranks[one.planner] = rank
             plan = self._planned(one.planner)
             found += [] if plan is None else [(one.planner, plan)]
-        return min(found, key=self._merit, default=None)
+        chosen = min(found, key=self._merit, default=None)
+        return chosen if chosen is None or chosen[1].seconds < SLOW or self._best else self._coarse(*chosen)
+
+    def _coarse(self, planner: Planner, plan: Plan) -> tuple[Planner, Plan]:
+        """A coarse lattice before a first plan that takes long, so that a time which ends too soon has an answer."""
+        one = next((one for one in self._candidates if one.row.file == FIRST), None)
+        seconds = FIRST_SHARE * plan.seconds
+        if one is not None and one.planner not in (None, planner, self._first):
+            self._first, self._ranks[one.planner] = one.planner, one.row.rank
+            with suppress(Unsupported, OverflowError, ZeroDivisionError, ValueError, OutOfTime), ending_at(
+                    time.perf_counter() + seconds):
+                first = one.planner.plan(replace(self.asked, bits=FIRST_BITS, seconds=seconds))
+                if first is not None and first.seconds < seconds:
+                    return one.planner, replace(first, limit=seconds)
+        return planner, plan
 
     def _merit(self, offer: tuple[Planner, Plan]) -> tuple[float, float]:
         planner, plan = offer
@@ -267,18 +281,6 @@ class Search:
         """A plan of the first ranks takes at most half of a stated time, so that later ones have the rest."""
         stated = self.budget.end < math.inf and not self._rank
         return ending_at(time.perf_counter() + PLANNING * self.budget.left) if stated else nullcontext()
-
-    def _answer_first(self, planner: Planner, plan: Plan) -> None:
-        """A coarse lattice before a first plan that takes long, so that a time which ends too soon has an answer."""
-        one = next((one for one in self._candidates if one.row.file == FIRST), None)
-        if plan.seconds < SLOW or self._best or one is None or one.planner in (None, planner):
-            return
-        with suppress(Unsupported, Undecided, OverflowError, ZeroDivisionError, ValueError, OutOfTime), ending_at(
-                time.perf_counter() + FIRST_SHARE * plan.seconds):
-            first = one.planner.plan(replace(self.asked, bits=FIRST_BITS, seconds=FIRST_SHARE * plan.seconds))
-            if first is not None and first.seconds < FIRST_SHARE * plan.seconds:
-                self._best[one.planner] = self.direction.evaluate(self.asked.epsilon, first.witness())
-                self._ranks[one.planner] = one.row.rank
 
     def _planned(self, planner: Planner) -> Plan | None:
         """Its plan for what is asked of it, made once; None where it has no more."""
@@ -308,12 +310,14 @@ class Search:
             self.budget.say(f"{name}: about {plan.seconds:.0f} s for {digits:.0f} digits of "
                             f"delta({as_float(self.asked.epsilon):.6g})")
         start, answer = time.perf_counter(), None
-        del self._plans[planner]
+        coarse = self._plans.pop(planner, None) is not plan
         with suppress(Undecided):
             answer = self._evaluated(planner, plan, start)
         if answer is not None:
             planner.learn(plan, answer, time.perf_counter() - start)
             self._keep(planner, plan, answer)
+        if coarse:
+            return
         asked = self._asked_of(planner)
         if self._is_last(planner, plan, answer):
             self._plans[planner] = None
@@ -346,7 +350,7 @@ class Search:
             self._best[planner] = answer
             if planner.serves:
                 self.direction.kept_answers[planner] = answer
-            if not self._rank:
+            if not (self._rank or planner is self._first):
                 missed = min(plan.bits, self._asked_of(planner).bits) - planner.spare - width_bits(answer.bounds)
                 self.direction.shortfall = min(max(missed, 0.0), _MOST_SHORTFALL)
 

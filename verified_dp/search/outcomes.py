@@ -14,10 +14,10 @@ from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law
 from verified_dp.search.covers import Atoms, Gaussian, TooMany, choose_band
+from verified_dp.search.frequencies import choose_period
 from verified_dp.search.lattice_model import FLOOR, LatticeModel, farthest_outcome
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
-from verified_dp.search.sparse import choose_period
 
 MOST_ATOMS = 6000
 """Of one step; more of them are nearly a density, which a lattice of cells describes better."""

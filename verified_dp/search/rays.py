@@ -19,16 +19,17 @@ from verified_dp.search.transforms import FloatLaw, log_sums
 _TRIED = ((0.5, 0.48), (0.75, 0.48), (0.5, 0.36), (0.3, 0.48), (0.75, 0.36))
 """Starts, as shares of the saddle point (to the left windows are shorter, and more cancels), and heights of the nodes'
 lines, as shares of the strip: the first for which rays are found are taken."""
-_SLOPES = np.radians([3.0, 12.0, 24.0, 38.0, 54.0, 70.0, 84.0])
+_SLOPES, _UP = np.radians([3.0, 12.0, 24.0, 38.0, 54.0, 70.0, 84.0]), np.array([math.pi / 2])
 _REACHES = np.geomspace(0.2, 2000, 18), np.geomspace(1e-5, 2000, 36)
 """Lengths of rays that are tried; shorter ones where none of these is found."""
-_FINE = 0.6
-"""Nodes so far apart, in noise multipliers, stand for all of a law."""
+_FINE, _FINER, _MANY_BITS = 0.6, 0.3, 60.0
+"""Nodes so far apart, in noise multipliers, stand for all of a law; of so many bits or more the second."""
 _CUTS = 16
 """So many cuts are tried."""
 _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
-_FIRST, _BACKINGS, _ROOM = np.geomspace(1e-7, 1, 54), 3, -3.0
-"""First half-panels as shares of half the ray, how many are tried, log of the error of one where more may follow."""
+_FIRST, _COARSE, _BACKINGS, _ROOM = np.geomspace(1e-7, 1, 54), 6, 3, -3.0
+"""First half-panels as shares of half the ray, of which first every so many, how many are tried, log of the error of
+one where more may follow."""
 _PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])
 _MOST_LEVELS, _MOST_PANELS, _MOST_NODES = 24, 400, 10**6
 
@@ -39,11 +40,11 @@ class RuleTable:
     log_share: log of the chance of the law, where it is one of several.
     """
 
-    def __init__(self, law: FloatLaw, count: float, rule: NodeRule, log_share: float = 0.0) -> None:
+    def __init__(self, law: FloatLaw, count: float, rule: NodeRule, fine: float, log_share: float = 0.0) -> None:
         self.law, self.count, self.rule = law, count, rule
         self.side = -1 if law.order == "add" else 1
         self.first, last = sorted((self.side * rule.first, self.side * rule.last))
-        self.stride = max(1, int(_FINE * law.s / float(rule.step)))
+        self.stride = max(1, int(fine * law.s / float(rule.step)))
         places = np.arange(self.first, last + 1, self.stride)
         base, self.loss, self.angle = law.shifted(self.side * places * float(rule.step), float(rule.height))
         self.base = base + math.log(float(rule.step) * self.stride) + log_share
@@ -220,9 +221,9 @@ def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
     if loss.direct or half_lines or not loss.laws:
         return None
     epsilons, excess = np.array([(epsilon, 0.0), *others]).T
-    targets = saddle.log_delta - (bits + 3) * math.log(2) + excess
+    targets, fine = saddle.log_delta - (bits + 3) * math.log(2) + excess, _FINE if bits < _MANY_BITS else _FINER
     with np.errstate(all="ignore"):
-        plans = (_plan_at(loss, saddle.tilt * share, height, epsilons, targets, reaches)
+        plans = (_plan_at(loss, saddle.tilt * share, height, fine, epsilons, targets, reaches)
                  for reaches in _REACHES for share, height in _TRIED)
         return next((plan for plan in plans if plan is not None), None)
 
@@ -235,23 +236,23 @@ def _rule(law: FloatLaw, c: float, want: float, share: float) -> NodeRule:
     return node_rule(height, height, step, float(low), float(high))
 
 
-def _tables(loss: FloatLoss, rules: Sequence[NodeRule]) -> list[RuleTable | SeveralTables]:
+def _tables(loss: FloatLoss, rules: Sequence[NodeRule], fine: float) -> list[RuleTable | SeveralTables]:
     rest = iter(rules[len(loss.parts):])
     found: list[RuleTable | SeveralTables] = [
-        RuleTable(law, count, rule) for (law, count), rule in zip(loss.parts, rules, strict=False)]
-    return found + [SeveralTables([RuleTable(family.leader, one.count, next(rest), float(share))
+        RuleTable(law, count, rule, fine) for (law, count), rule in zip(loss.parts, rules, strict=False)]
+    return found + [SeveralTables([RuleTable(family.leader, one.count, next(rest), fine, float(share))
                                    for family, share in zip(one.families, one.log_shares, strict=True)], one.count)
                     for one in loss.revealed]
 
 
-def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targets: np.ndarray,
+def _plan_at(loss: FloatLoss, c: float, share: float, fine: float, epsilons: np.ndarray, targets: np.ndarray,
              reaches: np.ndarray) -> RaysPlan | None:
     size = loss.cumulants(c)[0] + float((-c * epsilons - targets).max()) - math.log(c)
     want = size + math.log(4 * loss.count)
     rules = [_rule(law, c, want, share) for law, _ in loss.laws]
     if max(rule.last - rule.first for rule in rules) > _MOST_NODES:
         return None
-    tables = _tables(loss, rules)
+    tables = _tables(loss, rules, fine)
     tried = tables[0].tried()
     sums = Sums(loss.mean_shift_squared, tables, [table.below(tried) for table in tables], epsilons, targets)
     chosen = _choose_cut(sums, c, reaches)
@@ -264,7 +265,7 @@ def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targ
     far += 1 + c
     extra = sum(math.log2(table.count) for table in tables) + math.log2(far) + max(len(low.levels), len(up.levels))
     extra = max(extra, math.log2(far * far * loss.mean_shift_squared + 1))
-    return RaysPlan(c, sums, low, up, math.ceil(most / math.log(2) + extra + 16))
+    return RaysPlan(c, sums, low, up, math.ceil(most / math.log(2) + extra + 4))
 
 
 def _choose_cut(sums: Sums, c: float, reaches: np.ndarray) -> tuple[Sums, RayShape, RayShape, float] | None:
@@ -276,8 +277,7 @@ def _choose_cut(sums: Sums, c: float, reaches: np.ndarray) -> tuple[Sums, RaySha
     if sums.mean_shift_squared:
         scale = min(scale, math.sqrt(max(2 * need, 1.0) / sums.mean_shift_squared))
     tried = scale * reaches
-    rays = np.stack([_lengths(sums, c, slope, tried, False) for slope in _SLOPES])
-    up = _lengths(sums, c, math.pi / 2, tried, True)
+    rays, up = _lengths(sums, c, _SLOPES, tried, False), _lengths(sums, c, _UP, tried, True)[0]
     total = rays + up
     cuts = total.argmin(axis=1)
     for slope in np.argsort(total.min(axis=1)):
@@ -292,17 +292,17 @@ def _choose_cut(sums: Sums, c: float, reaches: np.ndarray) -> tuple[Sums, RaySha
     return None
 
 
-def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool) -> np.ndarray:
-    """How far a ray must go until the rest is negligible, for each cut."""
-    z = c + tried * complex(math.cos(slope), math.sin(slope))
-    logs = sums.logs(z, high) + (sums.gaussian(z, z.imag) - math.log(2) - np.log(np.abs(z)))[:, None]
-    rows = np.arange(logs.shape[1])
-    first = (logs < 0).argmax(axis=0)
+def _lengths(sums: Sums, c: float, slopes: np.ndarray, tried: np.ndarray, high: bool) -> np.ndarray:
+    """How far rays of some slopes, one row each, must go until the rest is negligible, for each cut."""
+    z = c + np.multiply.outer(np.exp(1j * slopes), tried)
+    logs = sums.logs(z.ravel(), high).reshape(*z.shape, -1)
+    logs = logs + (sums.gaussian(z, z.imag) - math.log(2) - np.log(np.abs(z)))[..., None]
+    first = (logs < 0).argmax(axis=1)
     before = np.maximum(first - 1, 0)
-    above, below = logs[before, rows], logs[first, rows]
+    above, below = (np.take_along_axis(logs, at[:, None], axis=1)[:, 0] for at in (before, first))
     shares = np.where(first > 0, np.clip(above / (above - below), 0, 1), 1)
     found = tried[before] * (tried[first] / tried[before]) ** shares
-    return np.where((logs < 0).any(axis=0), 1.05 * found, np.inf)
+    return np.where((logs < 0).any(axis=1), 1.05 * found, np.inf)
 
 
 def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool) -> RayShape | None:
@@ -313,12 +313,20 @@ def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool) -> R
     need = float(sums.logs(start, high)[0, 0] + sums.gaussian(start, start.imag)[0])
     points = min(max(12, math.ceil(0.28 * need)), 128)
     tried = _FIRST * length / 2
-    errors, _ = _errors(sums, c, turn, np.zeros(len(tried)), tried, np.ones(len(tried)), high, points)
-    for half in tried[errors < _ROOM][::-1][:_BACKINGS]:
+    fits = _fits(sums, c, turn, tried[::_COARSE], high, points)
+    most = int(np.flatnonzero(fits)[-1]) * _COARSE if fits.any() else 0
+    tried = tried[max(most - _BACKINGS, 0):most + _COARSE]
+    for half in tried[_fits(sums, c, turn, tried, high, points)][::-1][:_BACKINGS]:
         levels = _levels(sums, c, turn, length, high, points, float(half))
         if levels is not None:
             return RayShape(slope, float(half), points, levels)
     return None
+
+
+def _fits(sums: Sums, c: float, turn: complex, halves: np.ndarray, high: bool, points: int) -> np.ndarray:
+    """Whether a first panel of each half-length has so small an error that others may follow."""
+    errors, _ = _errors(sums, c, turn, np.zeros(len(halves)), halves, np.ones(len(halves)), high, points)
+    return errors < _ROOM
 
 
 def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, points: int,

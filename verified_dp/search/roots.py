@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.answer import Answer, width_bits
-from verified_dp.search.deadline import Budget, OutOfTime, hurrying
+from verified_dp.search.deadline import Budget, OutOfTime, check_time, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
@@ -29,6 +29,13 @@ _CLEARLY = 4.0
 """Where the tilt times eps is more, eps is not 0."""
 FARTHEST = 10**250
 """No larger eps is guessed."""
+_ATTEMPTS, _OF_ONE = 8, 2
+"""Evaluations with ever more bits, and of what serves every eps."""
+_ROUGH = 8.0
+"""Bits that come near to the answer."""
+
+Gap = tuple[float | None, float]
+"""log(delta / target), -inf where delta is lost, None where nothing tells the side; and how small it must be."""
 
 
 @dataclass(frozen=True)
@@ -59,154 +66,15 @@ def is_below(answer: Answer, target: Fraction) -> bool:
     return answer.bounds.stay_below(target)
 
 
-@dataclass(frozen=True)
-class Question:
-    """eps(target) of one order, to a relative width of 10^-digits, by a method within a budget."""
-
-    order: OneDirection
-    target: Fraction
-    digits: int
-    method: str
-    budget: Budget
-
-    @cached_property
-    def past(self) -> Answer | None:
-        """delta past the largest finite loss, where there is one."""
-        return past_answer(self.order) if self.order.has_ends else None
-
-    def enclose(self, epsilon: Fraction, bits: float) -> Answer:
-        """delta(eps) to a relative width of 2^-bits."""
-        return self.order.enclose(epsilon, bits, self.method, self.budget)
-
-    def exceeded(self, answer: Answer) -> bool:
-        """Whether delta > target is certain there."""
-        return is_above(answer, self.target)
-
-    def met(self, answer: Answer) -> bool:
-        """Whether delta <= target is certain there."""
-        return is_below(answer, self.target)
-
-
 def bracket_epsilon(order: OneDirection, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget.
 
     Where plain Gaussians are too large or too small to search for it (`search.magnitudes`), only whether it is 0 is
     told; Unsupported is raised where other steps are. No upper end is infinite where a moment proves one.
     """
-    asked = Question(order, target, digits, method, budget)
+    asked = _Question(order, target, digits, method, budget)
     with ctx.workprec(max(64, 4 * digits)):
-        known = _bracket_exactly(asked)
-        if known is not None:
-            return known
-        try:
-            found = _bracket(asked)
-        except OutOfTime:
-            found = Bracket(None, None)
-        except Unsupported:
-            if method != "auto" or asked.past is None:
-                raise
-            found = Bracket(None, None)
-        found = _perhaps_zero(asked, _narrowed(asked, _within_support(asked, found)))
-    if method != "auto" or order.is_trivial or (found.upper is not None and (
-            found.upper is not asked.past or found.lower is not None)):
-        return found
-    with ctx.workprec(max(64, 4 * digits)), hurrying(), suppress(Unsupported, OutOfTime):
-        by_moments = bracket_by_moments(order, target, method).upper
-        return found if by_moments is None else _tighter(asked, found, by_moments, by_moments)
-    return found
-
-
-def _bracket_exactly(asked: Question) -> Bracket | None:
-    """What needs no search: the target below the mass at infinity, or equal to it; delta(0) at most the target."""
-    order = asked.order
-    if not order.has_ends and 0 < asked.target < 1:
-        return None
-    far_out = order.evaluate(FAR_OUT, ExactWitness(256))
-    if asked.exceeded(far_out):  # by the mass at infinity, which no eps takes away (T44)
-        return Bracket(far_out, None, never=True)
-    at_zero = order.evaluate(Fraction(0), ExactWitness(256))
-    if asked.met(at_zero):
-        return Bracket(None, at_zero)
-    pair = pair_at_end(order, asked.target)
-    if pair is not None:
-        return Bracket(*pair, never=pair[1] is None)
-    return Bracket(None, None) if asked.target == 0 else None
-
-
-def _bisect_bracket(asked: Question, bracket: Bracket, ask: Callable[[Fraction], Answer]) -> Bracket:
-    """Halve a bracket while its ends are too far apart and the middle is decided."""
-    bits = asked.digits * math.log2(10) + 40
-    for _ in range(4 * asked.digits + 40):
-        low, high = bracket.ends
-        if high is None or asked.budget.spent or (high - low) * 10**asked.digits <= high:
-            break
-        middle = moved_by((low + high) / 2, 0.0, bits)
-        if not low < middle < high:
-            break
-        answer = ask(middle)
-        if not (asked.exceeded(answer) or asked.met(answer)):
-            break
-        bracket = _tighter(asked, bracket, answer, answer)
-    return bracket
-
-
-def _within_support(asked: Question, bracket: Bracket) -> Bracket:
-    """The largest finite loss as upper end where no smaller one is known."""
-    past = asked.past
-    if past is None or not asked.met(past):
-        return bracket
-    nearer = bracket.upper is not None and bracket.upper.epsilon <= past.epsilon
-    return bracket if nearer else Bracket(bracket.lower, past)
-
-
-def _perhaps_zero(asked: Question, bracket: Bracket) -> Bracket:
-    """Where nothing shows that epsilon is positive, delta(0) may meet the target: then it is 0."""
-    if bracket.lower is not None or bracket.upper is None or not bracket.upper.epsilon or asked.order.loss.only_moments:
-        return bracket
-    try:
-        at_zero = _compare_at_zero(asked)
-    except (OutOfTime, Unsupported):
-        return bracket
-    return Bracket(None, at_zero) if asked.met(at_zero) else bracket
-
-
-def _narrowed(asked: Question, bracket: Bracket) -> Bracket:
-    """Bisect by a closed form that takes no time, where the search in floating point missed: next to the end."""
-    order, digits = asked.order, asked.digits
-    asks = bracket.upper is not None and asked.method in ("auto", "closed-form") and not order.is_trivial
-    if not asks or not order.offered("closed") or not is_quick(order.loss) or order.why_no_floats is not None:
-        return bracket
-    bits = digits * math.log2(10) + 40
-    return _bisect_bracket(asked, bracket, lambda middle: order.evaluate(
-        middle, ClosedFormWitness(math.ceil(2 * bits + 40))))
-
-
-def _bracket(asked: Question) -> Bracket:
-    order, target = asked.order, asked.target
-    if order.loss.only_moments:
-        at_zero = asked.enclose(Fraction(0), 1.0)
-        return Bracket(None, at_zero) if asked.met(at_zero) else bracket_by_moments(order, target, asked.method)
-    if asked.method in EXPANSIONS:
-        return _bracket_by_one(asked)
-    if asked.method == "lattice" or order.has_epochs or not order.is_sharp:
-        from verified_dp.search.outcomes import has_listed
-
-        own = order.has_epochs or has_listed(order.loss)
-        return _bracket_by_one(asked if own else replace(asked, method="lattice"))
-    blind = order.why_no_floats is not None
-    if blind or order.is_trivial or _is_near_zero(order, target):
-        at_zero = _compare_at_zero(asked)
-        if not asked.exceeded(at_zero):
-            return Bracket(None, at_zero if asked.met(at_zero) else None)
-        if blind:
-            return Bracket(at_zero, None)
-    return _bracket_positive(asked)
-
-
-def _is_near_zero(order: OneDirection, target: Fraction) -> bool:
-    """Whether delta(0) may meet the target, by first-order estimates."""
-    epsilon, tilt = first_guess(order, target)
-    return tilt * as_float(epsilon) < _CLEARLY and order.log_estimate(Fraction(0)) < float(log_of(target)) + 0.5
+        return asked.known_exactly() or asked.run()
 
 
 def bracket_by_moments(order: OneDirection, target: Fraction, method: str) -> Bracket:
@@ -222,23 +90,238 @@ def bracket_by_moments(order: OneDirection, target: Fraction, method: str) -> Br
     return Bracket(None, None)
 
 
-def _bracket_by_one(asked: Question) -> Bracket:
-    """One composition near the answer serves every eps: bisect its upper and its lower bounds."""
-    if asked.order.log_estimate(Fraction(0)) < float(log_of(asked.target)) + 2:
-        at_zero = asked.enclose(Fraction(0), 12.0)
-        if not asked.exceeded(at_zero):
-            return Bracket(None, at_zero if asked.met(at_zero) else None)
-    epsilon, tilt = guess_epsilon(asked.order, asked.target)
-    bracket = Bracket(None, None)
-    sharp = asked.digits * math.log2(10) + 1
-    for bits in (sharp if asked.budget.end == math.inf or asked.order.has_epochs else 8.0, sharp):
-        answer = asked.enclose(epsilon, max(bits - math.log2(tilt * as_float(epsilon)), 6.0))
-        bracket = _tighter(asked, bracket, *_bisect(asked, answer, epsilon, bits))
-        lower, upper = bracket.ends
-        if upper is None or asked.budget.spent or (upper - lower) * 10**asked.digits <= upper:
-            break
-        epsilon = moved_by((lower + upper) / 2, 0.0, 24.0)
-    return bracket
+class _Question:
+    """eps(target) of one order, to a relative width of 10^-digits, by a method within a budget.
+
+    best: what is proved so far.
+    """
+
+    def __init__(self, order: OneDirection, target: Fraction, digits: int, method: str, budget: Budget) -> None:
+        self.order, self.target, self.digits, self.budget = order, target, digits, budget
+        self.best, self.method, self._asked = Bracket(None, None), method, method
+        self._values: tuple[Answer, float] | None = None  # the last evaluation, and its bits
+        self._serves = False  # whether it is asked at every eps
+
+    def known_exactly(self) -> Bracket | None:
+        """What needs no search: the target below the mass at infinity, or equal to it; delta(0) at most the target."""
+        order = self.order
+        if not order.has_ends and 0 < self.target < 1:
+            return None
+        far_out = order.evaluate(FAR_OUT, ExactWitness(256))
+        if is_above(far_out, self.target):  # by the mass at infinity, which no eps takes away (T44)
+            return Bracket(far_out, None, never=True)
+        at_zero = order.evaluate(Fraction(0), ExactWitness(256))
+        if is_below(at_zero, self.target):
+            return Bracket(None, at_zero)
+        pair = pair_at_end(order, self.target)
+        if pair is not None:
+            return Bracket(*pair, never=pair[1] is None)
+        return Bracket(None, None) if self.target == 0 else None
+
+    def run(self) -> Bracket:
+        """What a search finds, the largest finite loss where that is nearer, and what a moment proves beside them."""
+        try:
+            self._search()
+        except OutOfTime:
+            pass
+        except Unsupported:
+            if self._asked != "auto" or self._past is None:
+                raise
+        self._note(*[one for one in [self._past] if one is not None and is_below(one, self.target)])
+        self._bisect_closed_form()
+        with suppress(OutOfTime, Unsupported):
+            if self.best.lower is None and self.best.ends[1] and not self.order.loss.only_moments:
+                self._compare_at_zero()
+        found, upper = self.best.lower is not None, self.best.upper
+        if self._asked == "auto" and not self.order.is_trivial and (
+                upper is None or (upper is self._past and not found)):
+            with hurrying(), suppress(Unsupported, OutOfTime):
+                self._note(bracket_by_moments(self.order, self.target, self._asked).upper)
+        return self.best
+
+    @cached_property
+    def _past(self) -> Answer | None:
+        """delta past the largest finite loss, where there is one."""
+        return past_answer(self.order) if self.order.has_ends else None
+
+    @property
+    def _log_target(self) -> float:
+        return float(log_of(self.target))
+
+    @property
+    def _is_done(self) -> bool:
+        lower, upper = self.best.ends
+        return self.budget.spent or (upper is not None and (upper - lower) * 10**self.digits <= upper)
+
+    def _note(self, *answers: Answer | None) -> None:
+        """Move every end inward that one of the answers proves."""
+        lower, upper = self.best.lower, self.best.upper
+        for one in answers:
+            if one is not None and is_above(one, self.target) and (lower is None or one.epsilon > lower.epsilon):
+                lower = one
+            if one is not None and is_below(one, self.target) and (upper is None or one.epsilon < upper.epsilon):
+                upper = one
+        self.best = Bracket(None if upper is not None and not upper.epsilon else lower, upper)
+
+    def _enclose(self, epsilon: Fraction, bits: float) -> Answer:
+        """delta(eps) to a relative width of 2^-bits."""
+        answer = self.order.enclose(epsilon, bits, self.method, self.budget)
+        self._note(answer)
+        return answer
+
+    def _at(self, epsilon: Fraction, bits: float) -> Answer:
+        """The same from the last evaluation, where that is about as sharp here, or serves every eps."""
+        if self._values is not None:
+            found = self._values[0].at(epsilon)
+            if self._serves or width_bits(found.bounds) >= min(bits, self._values[1]) - 0.5:
+                self._note(found)
+                return found
+        check_time()
+        answer = self._enclose(epsilon, bits)
+        self._values = answer, width_bits(answer.bounds)
+        return answer
+
+    def _search(self) -> None:
+        order, method = self.order, self.method
+        if order.loss.only_moments:
+            if not is_below(self._enclose(Fraction(0), 1.0), self.target):
+                self._note(bracket_by_moments(order, self.target, method).upper)
+            return
+        self._serves = method in (*EXPANSIONS, "lattice") or order.has_epochs or not order.is_sharp
+        if self._serves and not (method in EXPANSIONS or order.has_epochs or _has_listed(order)):
+            self.method = "lattice"
+        blind = order.why_no_floats is not None
+        if blind or order.is_trivial or self._is_near_zero:
+            self._compare_at_zero()
+            if blind or self.best.lower is None:
+                return
+        self._search_positive()
+
+    @property
+    def _is_near_zero(self) -> bool:
+        """Whether delta(0) may meet the target, by first-order estimates."""
+        if self._serves:
+            return self.order.log_estimate(Fraction(0)) < self._log_target + 2
+        epsilon, tilt = first_guess(self.order, self.target)
+        return tilt * as_float(epsilon) < _CLEARLY and self.order.log_estimate(Fraction(0)) < self._log_target + 0.5
+
+    def _compare_at_zero(self) -> None:
+        """delta(0) with as many bits as it takes to compare it with the target."""
+        for bits in (12.0,) if self._serves else (4.0, 16.0, 64.0, 256.0, 1024.0):
+            answer = self._enclose(Fraction(0), bits)
+            if is_above(answer, self.target) or is_below(answer, self.target) or self.budget.spent:
+                break
+
+    def _search_positive(self) -> None:
+        epsilon, tilt = guess_epsilon(self.order, self.target) if self._serves else _jump_start(
+            self.order, self.target, *first_guess(self.order, self.target))
+        slope, sharp = -tilt, self.digits * math.log2(10) + (1 if self._serves else 3)
+        if not self._serves:
+            epsilon = self._locate(epsilon, tilt)
+        rough = self._serves and self.budget.end < math.inf and not self.order.has_epochs
+        for attempt in range(_OF_ONE if self._serves else _ATTEMPTS):
+            wanted = _ROUGH if rough and not attempt else sharp + (0 if self._serves else 2 * attempt)
+            steep = -slope * as_float(epsilon)
+            bits = max(wanted - math.log2(steep if self._serves else min(_STEEPEST, steep)), 6.0)
+            self._values = None
+            epsilon, slope = self._secant(self._gap_of(bits), epsilon, slope, bits)
+            self._close_in(epsilon, slope, bits, sharp)
+            if self._is_done:
+                break
+            lower, upper = self.best.ends
+            epsilon = moved_by((lower + upper) / 2, 0.0, 24.0) if self._serves and upper is not None else epsilon
+        for power in () if self.budget.spent or self.best.upper else (16, 32, 48):  # an eps that is too small to tell
+            if is_below(self._enclose(min(epsilon * 2**power, Fraction(1)), 64.0), self.target):
+                break
+
+    def _secant(self, gap_at: Callable[[Fraction, float], Gap], epsilon: Fraction, slope: float,
+                bits: float) -> tuple[Fraction, float]:
+        """Secant steps on log delta - log target, kept between the places known so far: the place, and the slope."""
+        low, high, before = Fraction(0), None, list[tuple[Fraction, float]]()
+        for _ in range(30):
+            gap, near = gap_at(epsilon, slope)
+            if gap is None or abs(gap) < near or self.budget.spent:
+                break
+            low, high = (epsilon, high) if gap > 0 else (low, epsilon)
+            if before and before[0][0] != epsilon and math.isfinite(gap):
+                slope = min((gap - before[0][1]) / float(epsilon - before[0][0]), -1e-9)
+            if math.isfinite(gap):
+                before[:] = [(epsilon, gap)]
+                there = moved_by(epsilon, -gap / slope, bits)
+            else:
+                there = _jump_guess(self.order, self.target, low, epsilon)
+            inside = there > low and (high is None or there < high)
+            epsilon = there if inside else moved_by((low + high) / 2 if high else 2 * low, 0.0, bits)
+        return epsilon, slope
+
+    def _gap_of(self, bits: float) -> Callable[[Fraction, float], Gap]:
+        """From evaluations to so many bits."""
+        relative = 2.0 ** max(2 - bits - math.log2(1 + abs(self._log_target)), -1000.0)
+
+        def gap_at(epsilon: Fraction, slope: float) -> Gap:
+            return _log_gap(self._at(epsilon, bits), self.target), max(
+                -slope * as_float(epsilon) * relative, 2.0 ** max(-bits, -1000.0))
+
+        return gap_at
+
+    def _locate(self, epsilon: Fraction, tilt: float) -> Fraction:
+        """Come near the answer at little cost.
+
+        An epoch's model, or where steps are few the guess of one large loss, comes near enough.
+        """
+        order = self.order
+        if order.epoch_model is not None:
+            return epsilon
+        if order.few and order.log_jump(epsilon) > -math.inf and order.sketch(epsilon) is None:
+            return epsilon
+        order.saddle(epsilon, tilt)  # known from here on
+        return self._secant(self._rough_gap, epsilon, -tilt, 20.0)[0]
+
+    def _rough_gap(self, epsilon: Fraction, _: float) -> Gap:
+        """From a sketch, or from few bits."""
+        sketch = self.order.sketch(epsilon) if self.method in ("auto", "contour") else None
+        if sketch is not None and not math.isnan(found := sketch.log_delta(as_float(epsilon))):
+            return found - self._log_target, sketch.near
+        answer = self._enclose(epsilon, _ROUGH)
+        gap = _log_gap(answer, self.target)
+        return (-math.inf if gap is None and is_below(answer, self.target) else gap), 0.3
+
+    def _close_in(self, epsilon: Fraction, slope: float, bits: float, sharp: float) -> None:
+        """On each side as far from the candidate as it takes until the inequality there is certain."""
+        for side, proves in ((-1, is_above), (1, is_below)):
+            half, step = epsilon / (3 * 10**self.digits), epsilon / (8 * 10**self.digits)
+            for _ in range(8):
+                answer = self._at(moved_by(max(epsilon + side * half, Fraction(0)), 0.0, max(bits, sharp)), bits)
+                if proves(answer, self.target) or self.budget.spent:
+                    break
+                end = answer.bounds.lower if side < 0 else answer.bounds.upper
+                gap = abs(float((end / ball(self.target)).log())) if 0 < end < math.inf else math.inf
+                half = half + Fraction(1.1 * gap / -slope) + step if gap < 1 else 16 * half
+
+    def _bisect_closed_form(self) -> None:
+        """By one that takes no time, where the search in floating point missed: next to the end."""
+        order, bits = self.order, self.digits * math.log2(10) + 40
+        if self.best.upper is None or self._asked not in ("auto", "closed-form") or order.is_trivial or (
+                not order.offered("closed") or not is_quick(order.loss) or order.why_no_floats is not None):
+            return
+        for _ in range(4 * self.digits + 40):
+            low, high = self.best.ends
+            if self._is_done or high is None:
+                break
+            middle = moved_by((low + high) / 2, 0.0, bits)
+            if not low < middle < high:
+                break
+            answer = order.evaluate(middle, ClosedFormWitness(math.ceil(2 * bits + 40)))
+            self._note(answer)
+            if self.best.ends == (low, high):
+                break
+
+
+def _has_listed(order: OneDirection) -> bool:
+    """Whether all laws are made of few enough atoms; loaded where it is asked."""
+    from verified_dp.search.outcomes import has_listed
+
+    return has_listed(order.loss)
 
 
 def guess_epsilon(order: OneDirection, target: Fraction) -> tuple[Fraction, float]:
@@ -253,71 +336,6 @@ def guess_epsilon(order: OneDirection, target: Fraction) -> tuple[Fraction, floa
         moved = dyadic(as_float(epsilon) + min(move, 15 * as_float(epsilon)), 40) if move > -math.inf else low
         epsilon = moved if low < moved < high else min(2 * epsilon, dyadic(float(low + high) / 2, 40))
     return epsilon, order.saddle(epsilon).tilt
-
-
-def _bisect(asked: Question, answer: Answer, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
-    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it."""
-    tests: list[Callable[[Fraction], bool]] = [lambda place: not asked.exceeded(answer.at(place)),
-                                               lambda place: asked.met(answer.at(place))]
-    found, finest = [], epsilon / 2 ** int(bits + 6)
-    for crossed in tests:
-        low, high = _spread(crossed, epsilon, finest, bits)
-        while high - low > finest:
-            middle = moved_by((low + high) / 2, 0.0, bits + 8)
-            if middle in (low, high):
-                break
-            low, high = (low, middle) if crossed(middle) else (middle, high)
-        found.append((low, high))
-    return answer.at(found[0][0]), answer.at(found[1][1])
-
-
-def _spread(crossed: Callable[[Fraction], bool], epsilon: Fraction, finest: Fraction,
-            bits: float) -> tuple[Fraction, Fraction]:
-    """An interval, within a factor 2 of eps and near it if it can be, at whose ends a change is before and behind.
-
-    Far from eps the bounds may be useless.
-    """
-    up, near, reach = not crossed(epsilon), epsilon, finest
-    while reach < epsilon:
-        far = moved_by(epsilon + reach if up else epsilon - reach / 2, 0.0, bits + 8)
-        if crossed(far) is up:
-            break
-        near, reach = far, 4 * reach
-    else:
-        far = 2 * epsilon if up else epsilon / 2
-    return min(near, far), max(near, far)
-
-
-def _compare_at_zero(asked: Question) -> Answer:
-    """delta(0) with as many bits as it takes to compare it with the target."""
-    answer = asked.enclose(Fraction(0), 4.0)
-    for bits in (16.0, 64.0, 256.0, 1024.0):
-        if asked.exceeded(answer) or asked.met(answer) or asked.budget.spent:
-            break
-        answer = asked.enclose(Fraction(0), bits)
-    return answer
-
-
-def _bracket_positive(asked: Question) -> Bracket:
-    epsilon, tilt = _jump_start(asked.order, asked.target, *first_guess(asked.order, asked.target))
-    best = Bracket(None, None)
-    for attempt in range(8):
-        bits = asked.digits * math.log2(10) + 3 - math.log2(min(_STEEPEST, tilt * as_float(epsilon))) + 2 * attempt
-        epsilon, answer = _refine(asked, epsilon, tilt, bits)
-        best = _certify_around(asked, answer, epsilon, bits, best)
-        lower, upper = best.ends
-        if asked.budget.spent or (upper is not None and (upper - lower) * 10**asked.digits <= upper):
-            break
-    return best if best.upper is not None else Bracket(best.lower, _met_farther_out(asked, epsilon), best.never)
-
-
-def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
-    """Where delta is proved to meet the target, some powers of 2 beyond an epsilon that is too small to tell."""
-    for power in () if asked.budget.spent else (16, 32, 48):
-        answer = asked.enclose(min(epsilon * 2**power, Fraction(1)), 64.0)
-        if asked.met(answer):
-            return answer
-    return None
 
 
 def first_guess(order: OneDirection, target: Fraction) -> tuple[Fraction, float]:
@@ -356,70 +374,6 @@ def log_of(value: Fraction) -> arb:
     return ball(value).log()
 
 
-def _refine(asked: Question, epsilon: Fraction, tilt: float, bits: float) -> tuple[Fraction, Answer]:
-    """Secant steps on log delta - log target, keeping the values of the last line as long as they are sharp."""
-    epsilon = _locate(asked, epsilon, tilt)
-    answer, slope = asked.enclose(epsilon, bits), -tilt
-    previous: tuple[Fraction, arb] | None = None
-    goal = bits + math.log2(1 + abs(float(log_of(asked.target))))
-    for _ in range(20):
-        gap = _log_gap(answer, asked.target)
-        if gap is None or asked.budget.spent:
-            break
-        if previous is not None and previous[0] != epsilon and previous[1] != gap:
-            slope = float((gap - previous[1]) / ball(epsilon - previous[0]))
-        move = -float(gap) / slope if slope < 0 else math.inf
-        small = abs(move) < 2.0 ** (-goal + 2) * as_float(epsilon)
-        if small or not math.isfinite(move):
-            break
-        previous = epsilon, gap
-        epsilon = moved_by(epsilon, move, bits)
-        answer = _follow(asked, answer, epsilon, bits, abs(float(gap)))
-    return epsilon, answer
-
-
-def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
-    """Come near the answer at little cost: secant steps on log delta, kept between the ends known so far.
-
-    An epoch's model, or where steps are few the guess of one large loss, comes near enough.
-    """
-    if asked.order.epoch_model is not None:
-        return epsilon
-    if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
-        return epsilon
-    asked.order.saddle(epsilon, tilt)  # known from here on
-    low, slope = Fraction(0), -tilt
-    high: Fraction | None = None
-    previous: tuple[Fraction, float] | None = None
-    for _ in range(30):
-        gap, near = _rough_gap(asked, epsilon)
-        if asked.budget.spent or gap is None or abs(gap) < near:
-            break
-        low, high = (epsilon, high) if gap > 0 else (low, epsilon)
-        if previous is not None and previous[0] != epsilon and math.isfinite(gap):
-            slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
-        if math.isfinite(gap):
-            previous, moved = (epsilon, gap), moved_by(epsilon, -gap / slope, 20.0)
-        else:
-            moved = _jump_guess(asked.order, asked.target, low, epsilon)
-        inside = moved > low and (high is None or moved < high)
-        epsilon = moved if inside else moved_by((low + high) / 2 if high else 2 * low, 0.0, 20.0)
-    return epsilon
-
-
-def _rough_gap(asked: Question, epsilon: Fraction) -> tuple[float | None, float]:
-    """(log(delta / target) from a sketch, or from few bits; how small it must be); -inf where delta is lost, None where
-    nothing tells which side it is on."""
-    sketch = asked.order.sketch(epsilon) if asked.method in ("auto", "contour") else None
-    if sketch is not None and not math.isnan(found := sketch.log_delta(as_float(epsilon))):
-        return found - float(log_of(asked.target)), 1e-3
-    answer = asked.enclose(epsilon, 8.0)
-    gap = _log_gap(answer, asked.target)
-    if gap is None:
-        return (-math.inf if asked.met(answer) else None), 0.3
-    return float(gap), 0.3
-
-
 def _jump_guess(order: OneDirection, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
     """Where delta would equal the target if one large loss decided, by bisection between low and high."""
     goal = float(log_of(target))
@@ -437,46 +391,9 @@ def moved_by(epsilon: Fraction, move: float | Fraction, bits: float) -> Fraction
     return Fraction(round(kept * scale)) / scale
 
 
-def _log_gap(answer: Answer, target: Fraction) -> arb | None:
+def _log_gap(answer: Answer, target: Fraction) -> float | None:
     """log(delta / target) at the middle of the enclosure, None where that says nothing (it only steers the search)."""
     if width_bits(answer.bounds) < 1:
         return None
     middle = ((answer.bounds.lower + answer.bounds.upper) / 2).mid()
-    return (middle.log() - log_of(target)).mid() if middle > 0 else None
-
-
-def _follow(asked: Question, answer: Answer, epsilon: Fraction, bits: float, gap: float) -> Answer:
-    """delta at a nearby eps: with the old values where the step is small, else afresh."""
-    if gap < 1.5:
-        moved = answer.at(epsilon)
-        if _is_sharp(moved, bits):
-            return moved
-    return asked.enclose(epsilon, bits)
-
-
-def _is_sharp(answer: Answer, bits: float) -> bool:
-    return width_bits(answer.bounds) >= bits - 0.5
-
-
-def _certify_around(asked: Question, answer: Answer, epsilon: Fraction, bits: float, best: Bracket) -> Bracket:
-    """Widen around the candidate until both inequalities are certain."""
-    half, found = epsilon / (3 * 10**asked.digits), best
-    for _ in range(6):
-        below = _follow(asked, answer, moved_by(max(epsilon - half, Fraction(0)), 0.0, bits), bits, 0.0)
-        above = _follow(asked, answer, moved_by(epsilon + half, 0.0, bits), bits, 0.0)
-        found = _tighter(asked, found, below, above)
-        if (asked.exceeded(below) and asked.met(above)) or asked.budget.spent:
-            break
-        half *= 16
-    return found
-
-
-def _tighter(asked: Question, bracket: Bracket, below: Answer, above: Answer) -> Bracket:
-    """The bracket with every end moved inward that one of the two answers proves."""
-    lower, upper = bracket.lower, bracket.upper
-    for answer in (below, above):
-        if asked.exceeded(answer) and (lower is None or answer.epsilon > lower.epsilon):
-            lower = answer
-        if asked.met(answer) and (upper is None or answer.epsilon < upper.epsilon):
-            upper = answer
-    return Bracket(lower, upper)
+    return float((middle / ball(target)).log()) if middle > 0 else None

@@ -27,7 +27,6 @@ from verified_dp.core.engines.moment import MomentWitness
 from verified_dp.core.engines.node_moment import NodeMomentWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.rays import MAX_POINTS
-from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.table import HOMES, witness_class
 from verified_dp.core.engines.tilted_moments import MomentRule
 from verified_dp.core.families.batches.attack import AttackWitness
@@ -358,12 +357,12 @@ def every(evaluations: Evaluations) -> list[tuple[ComposedLoss, Evaluation[Dyadi
 
 def test_witnesses_read_back(evaluations: Evaluations) -> None:
     kinds = set()
-    grid = LawGrid(-30, ((5, 4), (30, 1)), -20, Fraction(1, 3))
+    grid = LawGrid(-30, ((5, 4), (30, 1)), Fraction(1, 3))
     rule = NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -9, 9)
     others: list[Witness] = [
         NodeMomentWitness((Fraction(9, 8),), (Fraction(1),), Fraction(0), Fraction(0), 80, (), (rule,)),
-        LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), ((-60, 60),), 80),
-        SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
+        LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 0, (), Fraction(3), Fraction(0), 80),
+        LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
         MomentWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
         ExactWitness(80),
         LineWitness(Fraction(1), Fraction(1, 7), 30, (), (), Fraction(3), Fraction(0), 80, (9,), ((50, 1),)),

@@ -17,7 +17,6 @@ from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
-from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.families.batches.mechanism import WithoutReplacement
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
@@ -44,9 +43,9 @@ from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.enclosure import Enclosure, Solution
 
 F = Fraction
-GRID = LawGrid(-30, ((5, 4), (30, 1), (5, 4)), -30)
-LATTICE = LatticeWitness(F(1, 8), F(1), 40, (GRID,), ((-60, 60),), 80)
-SPARSE = SparseWitness(F(1, 8), F(1), 40, (GRID,), 301, 100, ((50, 1),), F(3, 2), F(1, 2), 80)
+GRID = LawGrid(-30, ((5, 4), (30, 1), (5, 4)))
+LATTICE = LatticeWitness(F(1, 8), F(1), 40, (GRID,), 301, 0, (), F(3, 2), F(1, 2), 80)
+SPARSE = LatticeWitness(F(1, 8), F(1), 40, (GRID,), 301, 100, ((50, 1),), F(3, 2), F(1, 2), 80)
 LINE = LineWitness(F(1), F(1, 3), 300, (), (), F(2), F(1, 2), 80)
 CLOSED = ClosedFormWitness(80)
 CASES: dict[str, tuple[Mechanism, str, Witness, str]] = {
@@ -108,7 +107,7 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> None:
 
 WRONG: list[Any] = [
     None, True, False, 0, -1, 1, 2**70, -(2**70), 1.5, "", "0", "1", "-1", "1/3", "0*2^0", "1*2^0", "1*2^-40", "inf",
-    "nan", "1*2^999999999999", "1e5", "9" * 3000, "1/" + "7" * 40, [], {}, [[]], ["1/2", "1/2"], {"kind": "lattice"},
+    "nan", "1*2^999999999999", "1e5", "9" * 3000, "1/" + "7" * 40, [], {}, [[]], ["1/2", "1/2"], {"kind": "circle"},
     "lattice", "closed-form", "support", "remove", "add", "symmetric"]
 
 
@@ -174,7 +173,7 @@ def is_true(name: str, index: int, entry: dict[str, Any]) -> bool:
 def test_altered_certificates_of_other_mechanisms(certificates: dict[str, dict[str, Any]]) -> None:
     assert all(verify(document).valid for document in certificates.values())
     kinds = {entry["witness"]["kind"] for document in certificates.values() for entry in document["evaluations"]}
-    assert kinds == {"lattice", "sparse", "closed-form", "line"}
+    assert kinds == {"circle", "closed-form", "line"}
     refused, _ = attack(certificates, 1, 125)
     assert refused > 75
 
@@ -208,13 +207,13 @@ MANY = tuple((F(2 * n), F(1, 400)) for n in range(400))
 DEAR: dict[str, tuple[ComposedLoss, Witness]] = {
     "cells of a large mixture": (
         one(MixtureLoss(F(1), MANY, tuple((-m, w) for m, w in reversed(MANY)), "symmetric")),
-        LatticeWitness(F(1, 100), F(0), 40, (LawGrid(-1000, ((20_000, 1),)),), (), 80)),
+        LatticeWitness(F(1, 100), F(1), 40, (LawGrid(-1000, ((20_000, 1),)),), 10**9 + 1, 0, (), F(2), F(0), 80)),
     "cells of many outcomes": (
         one(FiniteLoss(tuple((F(1, 4000), F(n, 7998000)) for n in range(4000)), "remove")),
-        LatticeWitness(F(1, 100), F(0), 40, (LawGrid(-1000, ((20_000, 1),)),), (), 80)),
+        LatticeWitness(F(1, 100), F(1), 40, (LawGrid(-1000, ((20_000, 1),)),), 10**9 + 1, 0, (), F(2), F(0), 80)),
     "a discrete Gaussian at very many bits on a grid": (
         one(DiscreteGaussianLoss(F(16_000), 1)),
-        LatticeWitness(F(1), F(0), 40, (LawGrid(-1000, ((20_000, 1),)),), (), 20_000)),
+        LatticeWitness(F(1), F(1), 40, (LawGrid(-1000, ((20_000, 1),)),), 40_001, 0, (), F(2), F(0), 20_000)),
     "many counts of outcomes": (
         one(FiniteLoss(tuple((F(n, 10), F(5 - n, 10)) for n in range(1, 5)), "remove"), 10**6),
         HalvesWitness(F(1), (tuple(Window(n % 2, 0, 10**6) for n in range(4)),), 80)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import permutations
 
@@ -12,6 +12,7 @@ from flint import arb
 from scipy.special import log_ndtr
 
 from verified_dp import Gaussian, compose, privacy_profile
+from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.families.votes.noisy_votes import NoisyVotesLoss, bound_vote
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composition import Relation
@@ -19,6 +20,7 @@ from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.steps import step_of
 from verified_dp.core.kernel.words import assumptions
 from verified_dp.mechanisms import GNMax, GNMaxVotes
+from verified_dp.questions.statement import DEPENDENT, sentences
 from verified_dp.spec import parse_spec
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(30)
@@ -124,3 +126,13 @@ def test_what_is_refused_and_what_is_said() -> None:
         privacy_profile(GNMax(1), "add", group_size=2)
     said = assumptions(compose(GNMaxVotes(1, [3, 1])), Relation.ADD)
     assert "no guarantee of differential privacy" in said[0] and "depends on the data" in " ".join(said)
+
+
+def test_no_statement_calls_it_differential_privacy_alone(certify_text: Callable[..., dict[str, object]]) -> None:
+    """Titles and sentences say that it is of the stated votes; every kind that says so in its words is among these."""
+    step = '[[mechanism]]\nkind = "{}"\nsigma = 40\n{}'
+    for kind, more in (("gnmax-votes", "votes = [200, 50]\n"), ("gnmax", "")):
+        document = certify_text("replace", step.format(kind, more), "1", "1e-5", digits=3)
+        told = " ".join(sentences(document))
+        assert ("differential privacy at the stated votes alone (no guarantee)" in told) == (kind == "gnmax-votes")
+    assert [kind for kind, one in ALL_RELEASES.items() if "no guarantee" in one.stated.convention] == [*DEPENDENT]

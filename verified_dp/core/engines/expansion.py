@@ -19,10 +19,10 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.expansion_cells import (
     HIGHEST,
-    TOGETHER,
     Cover,
     Steps,
     bound_remainder,
+    cells_together,
     enclose_steps,
     hermite_coefficients,
     hermite_polynomials,
@@ -69,7 +69,8 @@ class ExpansionWitness:
 
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> Expansion:
         """Enclose the expansion, and bound what it leaves out."""
-        return enclose_expansion(tabulate_moments(loss, self.rules, self.prec, between), self, between)
+        table = tabulate_moments(loss, self.rules, self.prec, between)
+        return enclose_expansion(table, tilted_steps(table, self.tilt, self.order, between), self, between)
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of moments, derivatives on all cells, and the nodes of rays."""
@@ -81,8 +82,8 @@ class ExpansionWitness:
                 made += law.outcomes * (4 * EXPONENTIAL + 2 * size)
             elif is_direct(law):
                 made += (abs(rule.points) + 2) * (law.transform_work(self.prec) + EXPONENTIAL + size)
-        cells = len(self.cover.ends)
-        made += cells * CELL + (1 + cells // TOGETHER) * len(loss.parts) * DERIVATIVE
+        cells, laws = len(self.cover.ends), len(loss.parts)
+        made += cells * CELL + (1 + cells // cells_together(laws, cells)) * laws * DERIVATIVE
         made += sum(8 * EXPONENTIAL * count_nodes(ray.rules) for ray in self.cover.rays)
         return Work(made * words(self.prec), 4 * nodes * entry_bytes(self.prec))
 
@@ -139,13 +140,18 @@ class Expansion:
             return Bounds(bounds.lower.max(lower_end(mass)), bounds.upper.min(peak), bounds.budget), series
 
 
+def tilted_steps(table: MomentTable, tilt: Fraction, order: int, between: Callable[[], None] = nothing) -> Steps:
+    """What the expansion of this order reads of the composition, at the table's bits."""
+    with ctx.workprec(table.prec):
+        return enclose_steps(table, ball(tilt), order + 2, moment_count(order), between)
+
+
 @proved_by("T141-certified-expansions")
-def enclose_expansion(table: MomentTable, witness: ExpansionWitness,
+def enclose_expansion(table: MomentTable, steps: Steps, witness: ExpansionWitness,
                       between: Callable[[], None] = nothing) -> Expansion:
     """Enclose the expansion of the witness's order, and bound what cells, rays and its own tail leave out."""
     with ctx.workprec(table.prec):
         order = witness.order
-        steps = enclose_steps(table, ball(witness.tilt), order + 2, moment_count(order), between)
         factors = hermite_coefficients(steps.cumulants, order)
         parts = bound_remainder(table, steps, factors, witness.cover, order, between)
         errors = {name: upper_end(size / arb.pi()) for name, size in parts.items()}

@@ -19,8 +19,8 @@ from verified_dp.core.kernel.law import Law, is_direct
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced
 
-HIGHEST, TAYLOR, MANY, TOGETHER = 6, 4, 3, 3
-"""Of the orders; of the Taylor polynomials of g^(i); more laws than this are bounded together; so many cells are."""
+HIGHEST, TAYLOR, MANY = 6, 4, 3
+"""Of the orders; of the Taylor polynomials of g^(i); more laws than this are bounded together."""
 Number = TypeVar("Number", arb, acb)
 Term = tuple[int, int, tuple[tuple[int, int], ...]]
 """(numerator, denominator, ((variable, exponent), ...)): the coefficient and the powers."""
@@ -143,12 +143,12 @@ def bound_beyond(table: MomentTable, steps: Steps, ray: Ray) -> arb:
     log_modulus = -steps.shift * start * start / 2
     for (law, _), (count, moments) in zip(table.loss.parts, steps.laws, strict=True):
         rule = next(rules, None) if has_nodes(law) else None
-        share = upper_end(_bound_beyond(law, rule, steps.tilt, start) / moments.mass)
+        share = upper_end(bound_law_beyond(law, rule, steps.tilt, start) / moments.mass)
         log_modulus += count * share.log() if 0 < share < 1 else arb(0)
     return upper_end(log_modulus.exp())
 
 
-def _bound_beyond(law: Law, rule: NodeRule | None, tilt: arb, start: arb) -> arb:
+def bound_law_beyond(law: Law, rule: NodeRule | None, tilt: arb, start: arb) -> arb:
     """Bound |M(t+iw)| of one law for every w >= start; +inf where nothing is known."""
     if has_nodes(law):
         if rule is None or not rule.step > 0:
@@ -268,16 +268,21 @@ class _Cells:
         return upper_end(apart * (high - low))
 
 
+def cells_together(laws: int, cells: int) -> int:
+    """How many neighbouring cells share one bound of the derivatives."""
+    return 3 if laws <= MANY else 1 + cells // 8
+
+
 @proved_by("T141-certified-expansions")
 def bound_cells(steps: Steps, order: int, factors: Mapping[int, arb], ends: Sequence[arb],
                 between: Callable[[], None] = nothing) -> arb:
     """Bound the integral over 0 < w < W, cut at the ends; factors: l -> q_l.
 
-    TOGETHER neighbouring cells share one bound of the derivatives.
+    Neighbouring cells share one bound of the derivatives: three, of many laws an eighth of all.
     """
     same, total, worst = _Cells.of(steps, order, factors), arb(0), arb(0)
-    cells = list(pairwise([arb(0), *ends]))
-    for group in paced([cells[i:i + TOGETHER] for i in range(0, len(cells), TOGETHER)], between):
+    cells, together = list(pairwise([arb(0), *ends])), cells_together(len(steps.laws), len(ends))
+    for group in paced([cells[i:i + together] for i in range(0, len(cells), together)], between):
         if worst.is_finite():
             span = group[0][0].union(group[-1][1])
             here = sum((count * bound_derivative(law, order + 3, span) for count, law in paced(steps.laws, between)),

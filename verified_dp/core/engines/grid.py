@@ -7,7 +7,7 @@ kinks at alpha_i that is constant after the last one is the profile of the masse
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
@@ -29,13 +29,11 @@ _PLACES = (Fraction(1, 2), 1 - Fraction(1, 2**40))
 class LawGrid:
     """Witness: the first vertex's index, then blocks (cells, stride): so many cells of so many grid steps each.
 
-    start: what is left of this index goes to the safe side at once (nothing is, at or before `first`).
     shift: where the grid lies, in [0, 1): index i stands for the loss (i + shift) h.
     """
 
     first: int
     blocks: tuple[tuple[int, int], ...]
-    start: int = -(10**14)
     shift: Fraction = Fraction(0)
 
     def is_proper(self) -> bool:
@@ -47,6 +45,11 @@ class LawGrid:
     def size(self) -> int:
         """The number of cells."""
         return sum(cells for cells, _ in self.blocks)
+
+    @property
+    def span(self) -> int:
+        """From the first vertex to the last, in grid steps."""
+        return sum(abs(cells * stride) for cells, stride in self.blocks)
 
     @proved_by("T26-connect-the-dots")
     def vertices(self) -> list[int]:
@@ -97,7 +100,7 @@ def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int,
                  between: Callable[[], None] = nothing) -> StepMasses:
     """Both discrete laws of one step. bits: the relative margin 2^-bits that the lower one keeps from its polyline."""
     between()
-    return _enclose_step(law, replace(grid, start=LawGrid.start), step, bits, Pace(between))
+    return _enclose_step(law, grid, step, bits, Pace(between))
 
 
 @kept(8)

@@ -1,206 +1,157 @@
-"""The lattice method: every step's loss on one grid, from above and from below, composed exactly in integers (T26-T31).
+"""The lattice method: every step's loss on one grid, from above and from below, composed on a circle (T222).
 
-A measure on the grid x_i = i h is kept tilted: the mass at x_i is weights[i] 2^exponent e^{-c x_i} with integer
-weights, so that those that matter for delta(eps), however small it is, have about the same size for the right c.
-The shifts of the steps' grids are taken off the losses, and off eps in the end.
+With the masses F_n of the composition at n h, tilted by e^{c n h} and taken modulo N, M their transform,
+z_m = c + 2 pi i m / (N h), u = (first n h >= eps) - eps, and K and k the kernel of delta and its transform's inverse,
+
+    sum_r f_r k_r  =  (1/N) sum_m M(z_m) K(z_m)  =  D(eps) + aliases (>= 0),
+    K(z) = e^{-z eps} [e^{-zu} / (1 - e^{-zh}) - e^{-(z+1)u} / (1 - e^{-(z+1)h})].
+
+The left side is convolved in integers, all rounded up or all down; or, of many steps, few frequencies are summed and
+the others bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from functools import reduce
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb, ctx, fmpz_poly
 
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step, total_shift, work_of_grids
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
-from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, words
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, root_above, words
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.frequencies import Frequencies
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Mass weights[n] 2^exponent e^{-c h (low + n)} at (low + n) h; lost: real mass that counts as an infinite loss."""
+class Atoms:
+    """One step's law: its tilted masses p_n e^{c n h} at the indices n, none the exact 0."""
 
-    weights: fmpz_poly
-    low: int
-    exponent: int
-    lost: arb
-
-
-@proved_by("T30-lattice-composition")
-def products(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """After each product, in order: how many steps of each law it holds."""
-    unit = [tuple(int(n == i) for n in range(len(counts))) for i in range(len(counts))]
-    for i, count in enumerate(counts):
-        held = 1
-        for digit in bin(count)[3:]:
-            held *= 2
-            yield tuple(held * one for one in unit[i])
-            if digit == "1":
-                held += 1
-                yield tuple(held * one for one in unit[i])
-    for i in range(1, len(counts)):
-        yield tuple(count if n <= i else 0 for n, count in enumerate(counts))
+    indices: list[int]
+    weights: list[arb]
 
 
 class Above:
-    """Upwards: weights rounded up; what is cut on the left moves to the window's edge, on the right to infinity."""
+    """Weights (>= 0) rounded up."""
 
     @staticmethod
-    @proved_by("T28-tilted-rounding")
+    @proved_by("T222-lattice-on-a-circle")
     def integer(mass: arb) -> int:
         """The least integer at least the ball."""
         mantissa, exponent = upper_end(mass).man_exp()
         return -(-int(mantissa) >> -int(exponent)) if exponent < 0 else int(mantissa) << int(exponent)
 
     @staticmethod
-    @proved_by("T28-tilted-rounding")
+    @proved_by("T222-lattice-on-a-circle")
     def halve(weights: fmpz_poly, times: int) -> fmpz_poly:
-        """Each weight (>= 0) over 2^times, rounded up."""
+        """Each weight over 2^times."""
         almost = fmpz_poly([(1 << times) - 1] * weights.length())
         return (weights + almost) // (1 << times)  # >= 0 only: a negative poly // n need not be rounded down
 
-    @staticmethod
-    @proved_by("T29-window-cut")
-    def gather(vertices: Sequence[int], masses: Sequence[arb], start: int) -> list[tuple[int, arb]]:
-        """(index, mass) from `start` on; what is left of it moves there."""
-        pairs = list(zip(vertices, masses, strict=True))
-        if vertices[0] >= start:
-            return pairs
-        moved = sum((mass for i, mass in pairs if i < start), arb(0))
-        return [(start, moved), *((i, mass) for i, mass in pairs if i >= start)]
-
-    @classmethod
-    @proved_by("T29-window-cut")
-    def cut(cls, measure: Measure, window: tuple[int, int], ratio: arb) -> Measure:
-        """Keep the window. ratio: e^{-ch}."""
-        left, middle, right = _split(measure, window)
-        low, start = window[0], _right_start(measure, window)
-        moved = cls.integer(left(ratio) * ratio ** (measure.low - low)) if left else 0
-        lost = right(ratio) * ratio**start * arb((1, measure.exponent)) if right else arb(0)
-        return replace(measure, weights=middle + moved, low=low, lost=upper_end(measure.lost + lost))
-
 
 class Below:
-    """Downwards: weights rounded down; what is cut on the left is dropped, on the right moves to the window's edge."""
+    """Weights (>= 0) rounded down."""
 
     @staticmethod
-    @proved_by("T28-tilted-rounding")
+    @proved_by("T222-lattice-on-a-circle")
     def integer(mass: arb) -> int:
         """The largest integer at most the ball, at least 0."""
         mantissa, exponent = lower_end(mass).max(arb(0)).man_exp()
         return int(mantissa) >> -int(exponent) if exponent < 0 else int(mantissa) << int(exponent)
 
     @staticmethod
-    @proved_by("T28-tilted-rounding")
+    @proved_by("T222-lattice-on-a-circle")
     def halve(weights: fmpz_poly, times: int) -> fmpz_poly:
-        """Each weight (>= 0) over 2^times, rounded down."""
+        """Each weight over 2^times."""
         return weights // (1 << times)
-
-    @staticmethod
-    @proved_by("T29-window-cut")
-    def gather(vertices: Sequence[int], masses: Sequence[arb], start: int) -> list[tuple[int, arb]]:
-        """(index, mass) from `start` on; what is left of it is dropped."""
-        kept = [(i, mass) for i, mass in zip(vertices, masses, strict=True) if i >= start]
-        return kept or [(start, arb(0))]
-
-    @classmethod
-    @proved_by("T29-window-cut")
-    def cut(cls, measure: Measure, window: tuple[int, int], ratio: arb) -> Measure:
-        """Keep the window. ratio: e^{-ch}."""
-        _, middle, right = _split(measure, window)
-        low, high = window
-        moved = cls.integer(right(ratio) * ratio ** (_right_start(measure, window) - high)) if right else 0
-        return replace(measure, weights=middle + fmpz_poly([moved]).left_shift(high - low), low=low)
 
 
 Side = type[Above] | type[Below]
 
 
-@proved_by("T29-window-cut")
-def _split(measure: Measure, window: tuple[int, int]) -> tuple[fmpz_poly, fmpz_poly, fmpz_poly]:
-    """Weights left of the window (from the measure's low), in it (from its low), right of it (from `_right_start`)."""
-    start, end = window[0] - measure.low, window[1] + 1 - measure.low
-    weights = measure.weights
-    left = weights.truncate(start) if start > 0 else fmpz_poly()
-    if end <= 0:
-        return fmpz_poly(), fmpz_poly(), weights
-    inside = weights.truncate(end)
-    middle = inside.right_shift(start) if start >= 0 else inside.left_shift(-start)
-    return left, middle, weights.right_shift(end)
+@dataclass(frozen=True)
+class Circle:
+    """Tilted masses modulo N: weights[n] 2^exponent at the index low + n, n < N."""
+
+    weights: fmpz_poly
+    low: int
+    exponent: int
+
+    @proved_by("T222-lattice-on-a-circle")
+    def sums(self, place: Fraction, witness: LatticeWitness) -> tuple[arb, arb]:
+        """Enclose e^{c eps} sum_r f_r k_r; nothing is left out."""
+        start = -(-place // witness.step)
+        turn, room = (start - self.low) % witness.period, ball(start * witness.step - place)
+        ahead, behind = self.weights.right_shift(turn), self.weights.truncate(turn)
+
+        def part(exponent: arb) -> arb:
+            rate = -exponent * ball(witness.step)
+            ratio, rest = rate.exp(), (rate * (witness.period - turn)).exp()
+            return (-exponent * room).exp() * (ahead(ratio) + rest * behind(ratio)) / -(rate * witness.period).expm1()
+
+        tilt = ball(witness.tilt)
+        return arb((1, self.exponent)) * (part(tilt) - part(tilt + 1)), arb(0)
 
 
-def _right_start(measure: Measure, window: tuple[int, int]) -> int:
-    """The index of the first weight right of the window."""
-    return max(window[1] + 1, measure.low)  # exact: integers
-
-
-@proved_by("T28-tilted-rounding")
-def tilt_masses(side: Side, pairs: Sequence[tuple[int, arb]], witness: LatticeWitness) -> Measure:
-    """(Index, mass), by increasing index, as a tilted measure whose weights sum to about 2^bits."""
-    rate = ball(witness.tilt * witness.step)
-    tilted = [(i, mass * (rate * i).exp()) for i, mass in pairs]
-    mantissa, power = upper_end(sum((mass for _, mass in tilted), arb(0))).man_exp()
+@proved_by("T222-lattice-on-a-circle")
+def put_on_circle(side: Side, law: Atoms, witness: LatticeWitness) -> Circle:
+    """One step's tilted masses, rounded to weights whose sum is about 2^bits."""
+    mantissa, power = upper_end(sum(law.weights, arb(0))).man_exp()
     exponent = int(mantissa).bit_length() + int(power) - witness.bits
-    scale = arb((1, -exponent))
-    low = pairs[0][0]
-    weights = [0] * (pairs[-1][0] - low + 1)
-    for i, mass in tilted:
-        weights[i - low] += side.integer(mass * scale)
-    return Measure(fmpz_poly(weights), low, exponent, arb(0))
+    scale, low = arb((1, -exponent)), law.indices[0] if law.indices else 0
+    weights = [0] * min(law.indices[-1] - low + 1 if law.indices else 1, witness.period)  # exact: integers
+    for n, weight in zip(law.indices, law.weights, strict=True):
+        weights[(n - low) % witness.period] += side.integer(weight * scale)
+    return Circle(fmpz_poly(weights), low, exponent)
 
 
-@proved_by("T28-tilted-rounding")
-def shorten(side: Side, measure: Measure, bits: int) -> Measure:
-    """The same measure with weights that sum to about 2^bits."""
-    excess = int(measure.weights(1)).bit_length() - bits
+@proved_by("T222-lattice-on-a-circle")
+def multiply(side: Side, a: Circle, b: Circle, witness: LatticeWitness) -> Circle:
+    """The law of the sum of two independent losses; the factors are shortened to weights that sum to about 2^bits."""
+    (a_weights, a_exponent), (b_weights, b_exponent) = (_shortened(side, factor, witness.bits) for factor in (a, b))
+    product = a_weights * b_weights
+    folded = product.truncate(witness.period) + product.right_shift(witness.period)
+    return Circle(folded, a.low + b.low, a_exponent + b_exponent)
+
+
+@proved_by("T222-lattice-on-a-circle")
+def _shortened(side: Side, factor: Circle, bits: int) -> tuple[fmpz_poly, int]:
+    excess = int(factor.weights(1)).bit_length() - bits
     if excess <= 0:
-        return measure
-    return replace(measure, weights=side.halve(measure.weights, excess), exponent=measure.exponent + excess)
+        return factor.weights, factor.exponent
+    return side.halve(factor.weights, excess), factor.exponent + excess
 
 
-@proved_by("T30-lattice-composition")
-def multiply(side: Side, a: Measure, b: Measure, window: tuple[int, int], witness: LatticeWitness) -> Measure:
-    """The law of the sum of two independent losses, of which the factors are rounded first, and the product is cut."""
-    ratio = (-ball(witness.tilt * witness.step)).exp()
-    a, b = (shorten(side, factor, witness.bits) for factor in (a, b))
-    product = Measure(a.weights * b.weights, a.low + b.low, a.exponent + b.exponent, upper_end(a.lost + b.lost))
-    return side.cut(product, window, ratio)
+@proved_by("T222-lattice-on-a-circle")
+def compose(side: Side, laws: Sequence[Atoms], counts: Sequence[int], witness: LatticeWitness,
+            between: Callable[[], None] = nothing) -> Circle:
+    """The composition of counts[i] copies of each step, by binary powering.
 
-
-@proved_by("T30-lattice-composition")
-def compose(side: Side, steps: Sequence[Measure], counts: Sequence[int], witness: LatticeWitness,
-            between: Callable[[], None] = nothing) -> Measure:
-    """The composition of counts[i] copies of each step, by binary powering, in the order of `products`.
-
-    between: called after each power and product, where a run may be given up.
+    between: called after each product, where a run may be given up.
     """
-    windows, total = iter(witness.windows), None
-    powers = []
-    for step, count in zip(steps, counts, strict=True):
-        power = step
-        for digit in bin(count)[3:]:
-            power = multiply(side, power, power, next(windows), witness)
-            between()
-            if digit == "1":
-                power = multiply(side, power, step, next(windows), witness)
-                between()
-        powers.append(power)
-    for power in powers:
-        total = power if total is None else multiply(side, total, power, next(windows), witness)
+    def product(a: Circle, b: Circle) -> Circle:
         between()
-    if total is None:
-        raise InvalidInput("witness.grids", 0, "at least one law")
-    return total
+        return multiply(side, a, b, witness)
+
+    powers = []
+    for law, count in zip(laws, counts, strict=True):
+        power = step = put_on_circle(side, law, witness)
+        for digit in bin(count)[3:]:
+            power = product(power, power)
+            power = product(power, step) if digit == "1" else power
+        powers.append(power)
+    return reduce(product, powers)
 
 
-@proved_by("T30-lattice-composition")
+@proved_by("T222-lattice-on-a-circle")
 def compose_infinity(masses: Sequence[arb], counts: Sequence[int]) -> arb:
     """Enclose 1 - prod (1 - m_i)^{k_i}."""
     return -sum((count * (-mass).log1p() for mass, count in zip(masses, counts, strict=True)), arb(0)).expm1()
@@ -213,86 +164,158 @@ def enclose_infinities(steps: Sequence[StepMasses], counts: Sequence[int]) -> tu
     return highest, lowest
 
 
-@proved_by("T31-lattice-delta")
-def enclose_finite_part(measure: Measure, epsilon: Fraction, witness: LatticeWitness) -> arb:
-    """Enclose the sum over x_i > eps of the mass at x_i times 1 - e^{eps - x_i}."""
-    beyond = (epsilon / witness.step).__floor__() + 1
-    start = max(beyond, measure.low)  # exact: integers
-    weights = measure.weights.right_shift(start - measure.low)
-    step = ball(witness.step)
-    ratio, decay = (-ball(witness.tilt) * step).exp(), (-step).exp()
-    scale = arb((1, measure.exponent)) * (-ball(witness.tilt * witness.step * start)).exp()
-    return scale * (weights(ratio) - ball(epsilon - start * witness.step).exp() * weights(ratio * decay))
+@proved_by("T222-lattice-on-a-circle")
+def bound_moment(laws: Sequence[Atoms], counts: Sequence[int], exponent: Fraction, witness: LatticeWitness) -> arb:
+    """Bound M(l) of the composed law at any real exponent l."""
+    rate, total = ball((exponent - witness.tilt) * witness.step), arb(1)
+    for law, count in zip(laws, counts, strict=True):
+        mass = sum((weight * (rate * n).exp() for n, weight in zip(law.indices, law.weights, strict=True)), arb(0))
+        total *= mass**count
+    return upper_end(total)
+
+
+@proved_by("T222-lattice-on-a-circle", "T03-chernoff", "T04-alias-bounds")
+def bound_aliases(right_moment: arb, left_moment: arb, epsilon: Fraction, witness: LatticeWitness) -> arb:
+    """Bound sum over n != 0 of e^{c n X} D(eps + n X), X = N h: two geometric series."""
+    length = ball(witness.period * witness.step)
+    right = bound_chernoff_factor(ball(witness.right)) * right_moment * (-ball(witness.right * epsilon)).exp()
+    factor = bound_chernoff_factor(ball(witness.left)) if witness.left else arb(1)  # D <= M(0)
+    left = factor * left_moment * (-ball(witness.left * epsilon)).exp()
+    return upper_end(right / (ball(witness.right - witness.tilt) * length).expm1()
+                     + left / (ball(witness.tilt - witness.left) * length).expm1())
 
 
 @dataclass(frozen=True)
 class LatticeWitness:
-    """Grid step h, tilt c, bits of the weights' sum; one grid per law; one index window per product, in their order."""
+    """Any values give a correct enclosure; good ones a narrow one.
+
+    step h, tilt c; bits: those of sums of weights; one grid per law; period: the odd number N of places on the circle.
+    count: m0, the last frequency that is summed. cover: blocks (cells, stride) from m0 to (N - 1) / 2, in each of whose
+    cells the transform is bounded as a whole. Without both all masses are convolved in integers.
+    right > tilt > left >= 0: exponents of the alias bounds.
+    """
 
     step: Fraction
     tilt: Fraction
     bits: int
     grids: tuple[LawGrid, ...]
-    windows: tuple[tuple[int, int], ...]
+    period: int
+    count: int
+    cover: tuple[tuple[int, int], ...]
+    right: Fraction
+    left: Fraction
     prec: int
 
-    kind: ClassVar[str] = "lattice"
+    kind: ClassVar[str] = "circle"
     method: ClassVar[str] = "lattice"
 
-    @proved_by("T30-lattice-composition")
-    def applies(self, loss: ComposedLoss) -> bool:
-        """h > 0, c >= 0, proper grids, a window for every product, more bits in balls than in weights."""
-        counts = [count for _, count in loss.laws]
-        shape = self.step > 0 and self.tilt >= 0 and 2 <= self.bits <= self.prec - 16 and not loss.only_moments
-        grids = len(self.grids) == len(counts) > 0 and all(grid.is_proper() for grid in self.grids)
-        windows = len(self.windows) == sum(1 for _ in products(counts))
-        return shape and grids and windows and all(low <= high for low, high in self.windows)
+    @property
+    def in_integers(self) -> bool:
+        """Whether masses are convolved, and no frequencies summed."""
+        return self.count == 0 and not self.cover
 
-    @proved_by("T30-lattice-composition")
+    @property
+    def sum_bits(self) -> int:
+        """Of sums: the masses are differences and need more bits than their sums do."""
+        return min(self.prec, self.bits + 64)  # exact: integers
+
+    @proved_by("T222-lattice-on-a-circle")
+    def applies(self, loss: ComposedLoss) -> bool:
+        """The side conditions: plain comparisons of exact numbers."""
+        half, odd = divmod(self.period, 2)
+        cells = self.count >= 0 and all(cells > 0 and stride > 0 for cells, stride in self.cover)
+        covered = self.count + sum(cells * stride for cells, stride in self.cover) == half
+        ordered = 0 <= self.left < self.tilt < self.right and self.step > 0 and not loss.only_moments
+        grids = len(self.grids) == len(loss.laws) > 0 and all(grid.is_proper() for grid in self.grids)
+        return ordered and grids and odd == 1 and half >= 0 and cells and (covered or self.in_integers) and (
+            2 <= self.bits <= self.prec - 16)
+
+    @proved_by("T222-lattice-on-a-circle")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> LatticeValues:
-        """Compose all laws of the loss from above and from below."""
+        """All that does not depend on eps: both laws of every step, composed."""
+        counts, laws, infinities = self.enclose_steps(loss, between)
+        with ctx.workprec(self.sum_bits):
+            def composed(side: Side, own: Sequence[Atoms]) -> Circle | Frequencies:
+                if self.in_integers:
+                    return compose(side, own, counts, self, between)
+                from verified_dp.core.engines import frequencies
+
+                return frequencies.enclose_frequencies(own, counts, self, between)
+
+            right, left = (bound_moment(laws[1], counts, exponent, self) for exponent in (self.right, self.left))
+            return LatticeValues(self, (composed(Above, laws[0]), composed(Below, laws[1])), (right, left), infinities,
+                                 total_shift(self.grids, counts))
+
+    @proved_by("T222-lattice-on-a-circle")
+    def enclose_steps(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> tuple[
+            list[int], tuple[list[Atoms], list[Atoms]], tuple[arb, arb]]:
+        """The counts; the upper laws of all steps and the lower ones; bounds of the composed infinity mass."""
+        counts = [count for _, count in loss.laws]
         with ctx.workprec(self.prec):
-            counts = [count for _, count in loss.laws]
             steps = [enclose_step(law, grid, self.step, self.bits, between)
                      for (law, _), grid in zip(loss.laws, self.grids, strict=True)]
-            starts = [grid.start for grid in self.grids]
-            above = [Above.gather(s.vertices, s.above, start) for s, start in zip(steps, starts, strict=True)]
-            below = [Below.gather(s.vertices, s.below, start) for s, start in zip(steps, starts, strict=True)]
-            upper = compose(Above, [tilt_masses(Above, pairs, self) for pairs in above], counts, self, between)
-            lower = compose(Below, [tilt_masses(Below, pairs, self) for pairs in below], counts, self, between)
-            shift = total_shift(self.grids, counts)
-            return LatticeValues(self, upper, lower, *enclose_infinities(steps, counts), shift)
+        with ctx.workprec(self.sum_bits):
+            laws = ([self._tilted(step.vertices, step.above) for step in steps],
+                    [self._tilted(step.vertices, step.below) for step in steps])
+            return counts, laws, enclose_infinities(steps, counts)
+
+    @proved_by("T222-lattice-on-a-circle")
+    def _tilted(self, vertices: Sequence[int], masses: Sequence[arb]) -> Atoms:
+        """The masses that are not the exact 0, times e^{c n h}."""
+        rate = ball(self.tilt * self.step)
+        kept = [(n, mass) for n, mass in zip(vertices, masses, strict=True) if not mass.is_zero()]
+        return Atoms([n for n, _ in kept], [mass * (rate * n).exp() for n, mass in kept])
 
     def work(self, loss: ComposedLoss) -> Work:
-        """Of all products, and of the laws' values at all vertices."""
-        spans = [abs(high - low) + 1 for low, high in self.windows]
-        cells = [abs(cells) for grid in self.grids for cells, _ in grid.blocks]
-        spans += [sum(abs(cells * stride) for cells, stride in grid.blocks) + 1 for grid in self.grids]
-        products = (64 * sum(spans) + 32 * EXPONENTIAL * sum(cells)) * words(self.prec)
-        widest = max(spans, default=0)  # exact: whole numbers
-        return Work(products + work_of_grids(loss, self), 6 * widest * (64 + self.bits // 4))
+        """Of all products, or of all atoms at all frequencies, and of the laws' values at all vertices."""
+        atoms = sum(abs(cells) for grid in self.grids for cells, _ in grid.blocks) + len(self.grids)
+        laws, size = 4 * EXPONENTIAL * atoms * words(self.prec) + work_of_grids(loss, self), words(self.sum_bits)
+        if self.in_integers:
+            lengths = [min(self.period, (abs(count) >> n) * grid.span + 1)  # exact: integers
+                       for (_, count), grid in zip(loss.laws, self.grids, strict=False)
+                       for n in range(abs(count).bit_length())]
+            return Work(laws + 128 * (sum(lengths) + self.period) * size, 6 * self.period * (64 + self.bits // 4))
+        frequencies = abs(self.count) + 2 * sum(abs(cells) for cells, _ in self.cover) + 1
+        side = root_above(frequencies)
+        products = atoms * (2 * frequencies + EXPONENTIAL * (32 + 8 * len(self.cover) + side // 16))
+        powers = 2 * EXPONENTIAL * frequencies * len(self.grids)
+        return Work((products + powers) * size + laws, (3 * atoms * side + 8 * frequencies) * entry_bytes(self.prec))
+
+
+def more_files(witness: LatticeWitness) -> tuple[str, ...]:
+    """What runs besides this module: the sums over frequencies, where there are some."""
+    if witness.in_integers:
+        return ()
+    from verified_dp.core.engines import frequencies
+
+    return (frequencies.__name__,)
 
 
 @dataclass(frozen=True)
 class LatticeValues:
-    """Both composed measures, bounds of the composed infinity mass that go with them, and the sum of all shifts."""
+    """The upper and the lower composed law; bounds of M of the lower one at both exponents, and of
+    the composed infinity mass that goes with them; the sum of all grids' shifts.
+    """
 
     witness: LatticeWitness
-    above: Measure
-    below: Measure
-    infinity_above: arb
-    infinity_below: arb
+    sides: tuple[Circle | Frequencies, Circle | Frequencies]
+    moments: tuple[arb, arb]
+    infinities: tuple[arb, arb]
     shift: Fraction
 
-    @proved_by("T31-lattice-delta")
+    @proved_by("T222-lattice-on-a-circle")
     def delta(self, epsilon: Fraction) -> Bounds:
-        """infinity + D of the lower measure <= delta(eps) <= infinity + lost + D of the upper one."""
-        witness = self.witness
-        place = epsilon - self.shift * witness.step
-        with ctx.workprec(witness.prec):
-            finite = upper_end(enclose_finite_part(self.above, place, witness))
-            upper = upper_end(self.infinity_above + self.above.lost + finite).min(arb(1))
-            lower = self.infinity_below + enclose_finite_part(self.below, place, witness)
-            lower = lower_end(lower).max(arb(0))
-            truncation = upper_end(self.above.lost + self.infinity_above - self.infinity_below)
-            return Bounds(lower, upper, {"lattice": upper_end(upper - lower), "truncation": truncation})
+        """infinity + D of the lower law <= delta(eps) <= infinity + D of the upper one; the grids' shifts move eps."""
+        witness, (most, least) = self.witness, self.infinities
+        with ctx.workprec(witness.sum_bits):
+            place = epsilon - self.shift * witness.step
+            scale = (-ball(witness.tilt * place)).exp()
+            (above, more), (below, less) = (side.sums(place, witness) for side in self.sides)
+            aliases = bound_aliases(*self.moments, place, witness)
+            upper = upper_end(most + scale * (above + more)).min(arb(1))
+            lower = lower_end(least + (scale * (below - less) - aliases).max(arb(0)))
+            budget = {"lattice": upper - lower, "truncation": most - least}
+            if not witness.in_integers:
+                budget.update(frequency_tail=scale * (more + less), aliasing=aliases, rounding=(
+                    scale * above).rad() + (scale * below).rad())
+            return Bounds(lower, upper, {name: upper_end(size) for name, size in budget.items()})

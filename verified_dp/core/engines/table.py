@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 HOMES = {
     "line": "engines.contour:LineWitness",
     "rays": "engines.rays:RaysWitness",
-    "lattice": "engines.lattice:LatticeWitness",
-    "sparse": "engines.sparse:SparseWitness",
+    "circle": "engines.lattice:LatticeWitness",
     "moment": "engines.moment:MomentWitness",
     "node-moment": "engines.node_moment:NodeMomentWitness",
     "closed-form": "engines.closed:ClosedFormWitness",
@@ -35,6 +34,8 @@ EARLIER: dict[str, str] = {
     "chernoff": "engines.node_moment:EarlierChernoff",
     "renyi": "engines.node_moment:EarlierRenyi",
     "divergences": "engines.moment:EarlierDivergences",
+    "lattice": "engines.earlier_lattice:EarlierLattice",
+    "sparse": "engines.earlier_lattice:EarlierSparse",
     "panels": "0.3.0",
     "deficits": "0.3.0",
 }

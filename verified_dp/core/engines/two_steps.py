@@ -48,20 +48,28 @@ class Ramp:
         sigma = ball(self.sigma)
         return ball(self.probability), ball(1 - self.probability), sigma, sigma * arb(2).sqrt()
 
+    @cached_property
+    def _height(self) -> arb:
+        return 1 / (self.numbers[3] * arb.pi().sqrt())
+
+    @cached_property
+    def _rate(self) -> arb:
+        return 1 / (self.numbers[2] * self.numbers[2])
+
     @proved_by("T227-two-steps")
     def sides(self, t: acb) -> tuple[acb, acb]:
         """Enclose F_P(t) and F_Q(t)."""
-        up, down = (self._mixed(side) for side in (t, -t))
-        return acb(1) if self.order == "add" else up, acb(1) if self.order == "remove" else down
+        return acb(1) if self.order == "add" else self._mixed(t), acb(1) if self.order == "remove" else self._mixed(-t)
 
     def _mixed(self, t: acb) -> acb:
-        q, rest, sigma, _ = self.numbers
-        return rest + q * ((2 * t - 1) / (2 * sigma * sigma)).exp()
+        q, rest, _, _ = self.numbers
+        return rest + q * ((t - arb(1) / 2) * self._rate).exp()
 
     def density(self, t: acb) -> acb:
         """That of the noise."""
-        _, _, sigma, wide = self.numbers
-        return (-(t / wide) * (t / wide)).exp() / (sigma * (2 * arb.pi()).sqrt())
+        _, _, _, wide = self.numbers
+        place = t / wide
+        return (-place * place).exp() * self._height
 
     @proved_by("T227-two-steps")
     def place(self, ratio: acb, analytic: bool) -> acb:
@@ -80,9 +88,10 @@ class Ramp:
     def tails(self, t: acb) -> tuple[acb, acb]:
         """Enclose the P and the Q mass right of t."""
         q, rest, _, wide = self.numbers
-        plain, up, down = (((t - mean) / wide).erfc() / 2 for mean in (0, 1, -1))
-        return (plain if self.order == "add" else rest * plain + q * up,
-                plain if self.order == "remove" else rest * plain + q * down)
+        plain = (t / wide).erfc() / 2
+        above, below = (plain if self.order == order else rest * plain + q * ((t - mean) / wide).erfc() / 2
+                        for order, mean in (("add", 1), ("remove", -1)))
+        return above, below
 
     def real_tails(self, t: arb) -> tuple[arb, arb]:
         """The same at a real place."""

@@ -37,8 +37,8 @@ class EdgeworthSum:
         z = ((-x if self.turned else x) - self.steps.cumulants[1]) / root
         polynomials = hermite_polynomials(z, max(factors))  # exact: whole numbers
         terms = (factor / root**power * polynomials[power - 1] for power, factor in factors.items() if power)
-        tail = normal_tail(z) + normal_density(z, arb(1)) * sum(terms, arb(0))
-        return 1 - tail if self.turned else tail
+        rest = normal_density(z, arb(1)) * sum(terms, arb(0))
+        return normal_tail(-z) - rest if self.turned else normal_tail(z) + rest
 
     @proved_by("T105-edgeworth-interval")
     def enclose_tail(self, x: arb) -> tuple[arb, arb]:

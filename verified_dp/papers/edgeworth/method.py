@@ -18,6 +18,7 @@ from flint import arb
 from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.expansion_cells import HIGHEST
 from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
@@ -61,6 +62,8 @@ class EdgeworthAccountant:
         """The curve of one order. Raises: Unsupported where a step's loss has no moments that can be enclosed."""
         if not loss.laws:
             raise Unsupported("nothing depends on the data: there is no sum to expand", "method")
+        if loss.only_moments:
+            raise Unsupported(ONLY_MOMENTS)
         return EdgeworthCurve(self, loss)
 
 

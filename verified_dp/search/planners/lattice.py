@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Self
 
 from verified_dp.core.engines.lattice import LatticeWitness
-from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer, width_bits
@@ -89,7 +88,7 @@ class Lattice(Planner):
 
     def learn(self, plan: Plan, answer: Answer, seconds: float) -> None:
         """The width that a grid gave, and how slow the machine is."""
-        if isinstance(answer.witness, LatticeWitness | SparseWitness):
+        if isinstance(answer.witness, LatticeWitness):
             self._last = answer.witness.step, max(2.0 ** -width_bits(answer.bounds), 1e-300)
         if self._before is not None and self._before.seconds > _MEASURABLE:
             self._slowness = min(max(seconds / self._before.seconds, 0.25), 8.0)

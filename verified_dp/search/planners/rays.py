@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from typing import ClassVar
 
 from verified_dp.search.line import as_float
 from verified_dp.search.planners.line import Bent
@@ -14,6 +15,8 @@ from verified_dp.search.saddle import Saddle
 
 class Rays(Bent):
     """See the module."""
+
+    spare: ClassVar[float] = 2.0
 
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """With the size of delta if one large loss decides."""

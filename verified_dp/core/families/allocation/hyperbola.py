@@ -177,7 +177,8 @@ _FAINT = 256
 def cells_until(arm: Arm, strike: arb, small: arb, start: arb, most: arb = ANY) -> list[Piece]:
     """Parts of the arm from v = start on, and the rest: once that is at most `small`, or there are many parts.
 
-    Where parts are far below `small` the next ones are wider, as long as their bounds are. None after one above `most`.
+    Where parts are far below `small` the next ones are wider, as long as their bounds are. Nothing is known
+    after one above `most`.
     """
     parts, rest, wide, none = list[Piece](), None, 1, small / _FAINT**4
     while rest is None or (len(parts) < _MOST_CELLS and not rest.bound(strike, 2) <= small):
@@ -186,7 +187,7 @@ def cells_until(arm: Arm, strike: arb, small: arb, start: arb, most: arb = ANY) 
             wide, part = 1, arm.cell(start, start + ball(CELL))
         parts.append(part)
         if part.bound(strike, 2) > most:
-            return parts
+            return [*parts, UNBOUNDED]
         start += wide * ball(CELL)
         if len(parts) == _MOST_CELLS or part.bound_end(strike) <= _FAINT * small:
             rest = arm.rest(start)

@@ -262,7 +262,9 @@ class RandomAllocationLoss(Unbounded, PlainLaw):
 
     @proved_by("T168-allocation-line")
     def bound_moment(self, exponent: arb) -> arb:
-        """Bound M(l), l > 0, by a few places."""
+        """Bound M(l), l > 0: remove, for whole l, by what is known of whole moments; else by a few places."""
+        if self.order == "remove" and 0 <= exponent < _HIGHEST and exponent == integer_below(exponent):
+            return self.enclose_moment(exponent).upper()
         return self._sum_places(exponent, arb(0), _FEW_BITS)[1].min(self.enclose_moment(exponent).upper())
 
     @proved_by("T168-allocation-line")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.groups.pair import group_step, refuse_group
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
 from verified_dp.core.families.sampling.steps import (
@@ -95,6 +94,8 @@ def gaussian_sample(s: Fraction | SquareRoot, setting: Setting, *theorems: str, 
     if setting.probability in (0, 1):
         return _all_or_none(pair, (above[-1][0] - below[0][0]) ** 2 / square(s), setting.probability)
     if setting.records == 1:
+        from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss  # of Gaussians alone
+
         return Step(pair, SampledGaussianLoss(setting.probability, s, setting.order))
     from verified_dp.core.families.gaussian.mixture import MixtureLoss  # of groups alone
 

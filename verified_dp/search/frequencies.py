@@ -1,20 +1,18 @@
-"""Floating-point choices for sparse frequencies: the period, the frequencies that are summed, the cover of the rest."""
+"""Floating-point choices for lattices on a circle: its length, the frequencies that are summed, the others' cover."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
 from verified_dp.core.engines.grid import LawGrid, enclose_step
-from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.law import Law
 from verified_dp.search.deadline import check_time
 from verified_dp.search.lattice_model import LatticeModel
-from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
 
 _CHUNK = 64
@@ -25,6 +23,9 @@ _LONGEST_RUN = 256
 """Cells of equal width that are tried at once."""
 _SAFETY = 2.0
 """What estimates in floating point may miss, in the exponent."""
+
+
+Cover = tuple[tuple[int, int], ...]
 
 
 class StepCurve:
@@ -59,11 +60,11 @@ class StepCurve:
         return np.minimum(np.minimum(near, 1.0), self.rest + self.variation / (2 * np.sin(angles / 2)))
 
 
-def step_curves(law: Law, grid: LawGrid, step: Fraction, tilt: Fraction, bits: int, prec: int) -> list[StepCurve]:
+def step_curves(law: Law, grid: LawGrid, base: LatticeWitness) -> list[StepCurve]:
     """The upper and the lower law of one step; the kernel finds their masses again where they were kept."""
-    with ctx.workprec(prec):
-        found = enclose_step(law, grid, step, bits)
-        turns = [(ball(tilt * step) * n).exp() for n in found.vertices]
+    with ctx.workprec(base.prec):
+        found = enclose_step(law, grid, base.step, base.bits)
+        turns = [(ball(base.tilt * base.step) * n).exp() for n in found.vertices]
         indices = np.array(found.vertices, dtype=float)
         return [StepCurve(indices, _normalised(masses, turns)) for masses in (found.above, found.below)]
 
@@ -89,28 +90,35 @@ def choose_period(model: LatticeModel, epsilon: float, tilt: float, goal: float)
     return max(right_lengths[right], left_lengths[left]), float(rights[right]), float(lefts[left])
 
 
-def choose_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, step: Fraction, bits: int,
-                  prec: int, grids: tuple[LawGrid, ...], most: int) -> SparseWitness | None:
-    """A witness that sums at most `most` frequencies; None where the transform falls off too slowly for that."""
-    tilt, log_delta = dyadic(saddle.tilt, 12), saddle.log_delta
-    goal = log_delta + math.log(width / 60)
-    length, right, left = choose_period(model, epsilon, float(tilt), goal)
-    half = math.ceil(length / float(step) / 2) + 1
-    period = 2 * half + 1
-    curves = [(step_curves(law.law, grid, step, tilt, bits, prec), count)
-              for (law, count), grid in zip(model.parts, grids, strict=True)]
-    size = model.cumulants(float(tilt))[0] - float(tilt) * epsilon
-    chosen = _choose_cover(curves, period, goal - size - _SAFETY, min(most, half))
-    if chosen is None:
-        return None
-    count, cover = chosen
-    return SparseWitness(step, tilt, bits, grids, period, count, cover, dyadic(right, 12), dyadic(left, 12), prec)
+def choose_circle(model: LatticeModel, epsilon: float, saddle: Saddle,
+                  goal: float) -> tuple[float, float, float, float]:
+    """The tilt for which the circle is short and numbers are, its length, and the exponents right and left of it."""
+    scale = 1 / math.sqrt(max(model.cumulants(saddle.tilt)[2], 1e-300))
+    around = scale * np.geomspace(0.2, 1e3, 32)
+    near = np.concatenate([saddle.tilt * np.geomspace(1 / 64, 16, 41), saddle.tilt + around, saddle.tilt - around])
+    xs = np.append(np.sort(near[near > saddle.tilt / 64]), 0.0)
+    counts = np.array([count for _, count in model.parts])
+    logs = counts @ model.log_table(xs) - xs * epsilon
+    apart = xs - xs[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lengths = np.maximum(logs - goal, 0.0) / np.abs(apart)
+    rights, lefts = np.where(apart > 0, lengths, np.inf), np.where(apart < 0, lengths, np.inf)
+    found = np.maximum(rights.min(axis=1), lefts.min(axis=1))
+    i = int((found * (40 + np.maximum(logs - goal, 0.0) / math.log(2))).argmin())
+    return float(xs[i]), float(found[i]), float(xs[rights[i].argmin()]), float(xs[lefts[i].argmin()])
+
+
+def choose_frequencies(model: LatticeModel, base: LatticeWitness, goal: float, most: int) -> tuple[int, Cover] | None:
+    """How many frequencies are summed, and the cover of the others, which adds less than e^goal in all, relative to M.
+
+    None where the transform falls off too slowly for `most` of them.
+    """
+    curves = [(step_curves(law.law, grid, base), count)
+              for (law, count), grid in zip(model.parts, base.grids, strict=True)]
+    return _choose_cover(curves, base.period, goal - _SAFETY, min(most, base.period // 2))
 
 
 Curves = list[tuple[list[StepCurve], float]]
-
-
-Cover = tuple[tuple[int, int], ...]
 
 
 def _choose_cover(curves: Curves, period: int, goal: float, most: int) -> tuple[int, Cover] | None:
@@ -130,6 +138,7 @@ def _choose_cover(curves: Curves, period: int, goal: float, most: int) -> tuple[
 
 def _sizes(curves: Curves, first: int, angle: float) -> np.ndarray:
     """log of the larger composed |M| at the frequencies of a chunk."""
+    check_time()
     sizes = np.zeros((2, _CHUNK))
     for sides, count in curves:
         for n, curve in enumerate(sides):
