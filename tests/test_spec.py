@@ -127,7 +127,7 @@ def test_a_mistake_is_one_line(text, key, words):
     assert error.value.file == "claim.toml"
     assert words in str(error.value)
     assert len(str(error.value).splitlines()) == 1
-    assert len(str(error.value)) < 440  # with the names of all kinds
+    assert len(str(error.value)) < 480  # with the names of all kinds
 
 
 @pytest.mark.parametrize("scheme", ["sequential", "stratified", "subset", "fixed-size"])

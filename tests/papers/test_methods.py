@@ -180,7 +180,7 @@ def test_answers_that_overlap_are_intersected() -> None:
 
 
 @pytest.mark.parametrize(
-    "composition", [sampled("1/10", "1", 2), compose(PoissonSampled(Gaussian("1"), "1/2"), Gaussian("1"))])
+    "composition", [sampled("1/10", "1", 3), compose(PoissonSampled(Gaussian("1"), "1/2"), Gaussian("1"))])
 def test_no_closed_form_is_unsupported(composition: Composition) -> None:
     profile = privacy_profile(composition, "add-or-remove")
     with pytest.raises(Unsupported):

@@ -81,7 +81,7 @@ def separated_samples(noise_multiplier: Number, probability: Number, rounds: Num
     first rounds are begun (jax_privacy `BMinSepSampling.sampling_prob`). Under add, remove, add-or-remove, zero-out.
 
     >>> separated_samples("2", "1/50", 100).parts
-    ((PoissonSampled(Gaussian('2'), probability='0.02'), 100),)
+    ((PoissonSampled(Gaussian(2), probability='0.02'), 100),)
     """
     return compose((PoissonSampled(Gaussian(noise_multiplier), probability), exact.count(rounds, "rounds")))
 

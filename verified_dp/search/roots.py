@@ -255,8 +255,8 @@ class _Question:
         return epsilon, slope
 
     def _gap_of(self, bits: float) -> Callable[[Fraction, float], Gap]:
-        """From evaluations to so many bits."""
-        relative = 2.0 ** max(2 - bits - math.log2(1 + abs(self._log_target)), -1000.0)
+        """From evaluations to so many bits; one that serves every eps is followed as far as it tells."""
+        relative = 0.0 if self._serves else 2.0 ** max(2 - bits - math.log2(1 + abs(self._log_target)), -1000.0)
 
         def gap_at(epsilon: Fraction, slope: float) -> Gap:
             return _log_gap(self._at(epsilon, bits), self.target), max(

@@ -49,7 +49,8 @@ def examples(refuted: Document, certify_text: Callable[..., Document]) -> dict[s
         "proved": certify_text("add-or-remove", sampled("1.1", "256/60000", 500), "3", "1e-5"),
         "closed": certify_text("zero-out", PLAIN, "12", "1e-6"),
         "mixed": certify_text("replace", sampled("1.5", "0.01", 2000) + PLAIN.replace("3/2", "15"), "1.25", "1e-5"),
-        "rays": certify_text("remove", sampled("2", "0.01", 2), "0.5", "1e-4", digits=5),
+        "rays": certify_text("remove", sampled("2", "0.01", 3), "0.5", "1e-4", digits=5),
+        "two steps": certify_text("remove", sampled("2", "0.01", 2), "0.5", "1e-4", digits=5),
         "rays beside plain steps": certify_text(
             "remove", sampled("2", "0.01", 2) + PLAIN.replace("3/2", "50000"), "0.5", "1e-4", digits=5),
         "past the support": certify_text("add", sampled("1", "0.01", 3), "0.5", "1e-6"),
@@ -59,8 +60,8 @@ def examples(refuted: Document, certify_text: Callable[..., Document]) -> dict[s
     }
 
 
-NAMES = ("refuted", "proved", "closed", "mixed", "rays", "rays beside plain steps", "past the support", "ends", "zero",
-         "vast")
+NAMES = ("refuted", "proved", "closed", "mixed", "rays", "two steps", "rays beside plain steps", "past the support",
+         "ends", "zero", "vast")
 
 
 @pytest.mark.parametrize("name", NAMES)
