@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from verified_dp.core.engines.two_steps import Ramp
 from verified_dp.core.families.gaussian.single_step import enclose_sampled_density, enclose_single_remove
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.law import SameInEveryOrder, Unbounded
 from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
+    from verified_dp.core.engines.two_steps import Ramp
     from verified_dp.core.families.batches.half_lines import HalfLineNodes
 
 
@@ -33,6 +33,8 @@ class FixedBatchLoss(SameInEveryOrder, Unbounded):
     @proved_by("T227-two-steps")
     def ramps(self) -> tuple[Ramp, ...]:
         """Its loss, for two steps."""
+        from verified_dp.core.engines.two_steps import Ramp
+
         return (Ramp(self.probability, self.noise_multiplier / 2, "remove", is_mirrored=True),)
 
     @proved_by("T52-without-replacement", "T14-single-step")

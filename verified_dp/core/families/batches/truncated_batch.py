@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
 from verified_dp.core.engines.mixture_lines import MixtureLines
-from verified_dp.core.engines.two_steps import Ramp
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, binomial_mass, integer_above, kept, upper_dyadic
 from verified_dp.core.kernel.law import Law, PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.two_steps import Ramp
 
 
 @dataclass(frozen=True)

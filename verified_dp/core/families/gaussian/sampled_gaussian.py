@@ -8,12 +8,11 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place, mirrored
-from verified_dp.core.engines.two_steps import Ramp
 from verified_dp.core.families.gaussian.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
 from verified_dp.core.kernel.balls import ball, binomial_mass, integer_below, kept, upper_end
 from verified_dp.core.kernel.composition import Mixture
@@ -21,6 +20,9 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import SquareRoot, square
 from verified_dp.core.kernel.law import PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.two_steps import Ramp
 
 _NOTHING: Mixture = ((Fraction(0), Fraction(1)),)
 _ONE, _UP, _DOWN = [Fraction(0)], [Fraction(0), Fraction(1)], [Fraction(0), Fraction(-1)]
@@ -100,8 +102,10 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
 
     @property
     @proved_by("T227-two-steps")
-    def ramps(self) -> tuple[Ramp, ...]:
+    def ramps(self) -> "tuple[Ramp, ...]":
         """Its loss, for two steps."""
+        from verified_dp.core.engines.two_steps import Ramp
+
         return (Ramp(self.sampling_probability, self.noise_multiplier, self.order),)
 
     @proved_by("T14-single-step")
