@@ -323,7 +323,11 @@ def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = F
         found = verify_bounded(data, seconds=limits.seconds, megabytes=limits.megabytes)
         if independent and found.valid:
             found = _check_independently(data)
-        return _check_formally(data, checker) if formal and found.valid else found
+        if not (formal and found.valid):
+            return found
+        from verified_dp.verifiers.formal import check_formally
+
+        return check_formally(data, checker)
 
 
 def _show_trust(file: str, limits: CheckLimits, out: Output) -> int:
@@ -349,18 +353,6 @@ def _show_trust(file: str, limits: CheckLimits, out: Output) -> int:
     }
     out.result(row, lambda: [*_check_text(file, found.check), *trust_lines(found)])
     return ANSWERED
-
-
-def _check_formally(data: bytes, checker: str | None) -> Check:
-    from verified_dp.core.kernel.certificate.check import refused
-    from verified_dp.core.kernel.certificate.document import read_document
-    from verified_dp.core.kernel.errors import InvalidCertificate
-    from verified_dp.verifiers.formal import verify_formal
-
-    try:
-        return verify_formal(read_document(data), checker)
-    except InvalidCertificate as error:
-        return refused(error)
 
 
 def _check_independently(data: bytes) -> Check:

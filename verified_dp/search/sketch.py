@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -36,9 +35,6 @@ class Sketch:
     log_scale: float
     knows: bool
 
-    near: ClassVar[float] = 1e-3
-    """How closely log delta is known, about."""
-
     def log_delta(self, epsilon: float) -> float:
         """log delta(eps); nan where the sum is lost in its error."""
         total = float((self.terms * np.exp(-1j * self.frequencies * epsilon)).real.sum())
@@ -60,8 +56,6 @@ class TwoSteps:
 
     law: FloatLaw
     tilt: float
-
-    near: ClassVar[float] = 1e-3
 
     def log_delta(self, epsilon: float) -> float:
         """By the trapezoidal rule on the line of the noise (T227); nan where it is lost."""

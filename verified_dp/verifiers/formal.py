@@ -25,8 +25,8 @@ from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
-from verified_dp.core.kernel.certificate.check import Check
-from verified_dp.core.kernel.certificate.document import Document, check_equal, check_keys
+from verified_dp.core.kernel.certificate.check import Check, refused
+from verified_dp.core.kernel.certificate.document import Document, check_equal, check_keys, read_document
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.certificate.witness import number_text, read_number
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -377,6 +377,14 @@ def _run(text: str, program: Path) -> str:
 
 
 # ---------- the whole part ----------
+
+
+def check_formally(data: bytes, checker: Program | None = None) -> Check:
+    """What `verify_formal` says of the bytes of a certificate; what proves less than it says is refused."""
+    try:
+        return verify_formal(read_document(data), checker)
+    except InvalidCertificate as error:
+        return refused(error)
 
 
 @alone

@@ -59,8 +59,11 @@ PARTS = (
          "BSD-3-Clause", "https://github.com/mpmath/mpmath"),
 )
 FORMAL = "formal-checker.js"
-_FORMAL_PART = ("Formal checker, extracted from Coq, by js_of_ocaml", "Apache-2.0 (the program), LGPL-2.1 with OCaml's "
-                "exception (OCaml, js_of_ocaml, zarith)", "https://github.com/ocsigen/js_of_ocaml")
+_FORMAL_PART = {
+    "name": "Formal checker, extracted from Coq, by js_of_ocaml",
+    "licence": "Apache-2.0 (the program), LGPL-2.1 with OCaml's exception (OCaml, js_of_ocaml, zarith)",
+    "source": "https://github.com/ocsigen/js_of_ocaml",
+}
 _TEXTS = Part("texts of licences", "spdx-license-list-6.12.0.tgz",
               "54cc8d13086187333ca1457c8edaa06d9a412144f076aa7f7c1b59c4f3b0a1ef", "spdx-license-list@6.12.0",
               "CC0-1.0", "https://github.com/sindresorhus/spdx-license-list")
@@ -96,8 +99,7 @@ def build(target: Path, cache: Path, formal: Path | None = None) -> str:
     program = _text(formal) if formal is not None and formal.is_file() else ""
     if "</script" in program:
         raise ValueError(f"{formal} must not contain </script")
-    more = dict(zip(("name", "licence", "source"), _FORMAL_PART, strict=True))
-    shown = [{**more, "sha256": hashlib.sha256(program.encode()).hexdigest()}] if program else []
+    shown = [{**_FORMAL_PART, "sha256": hashlib.sha256(program.encode()).hexdigest()}] if program else []
     style, script = _text(*_STYLES), _text(_HERE / "page.js")
     values = {
         "policy": _policy(script, style), "style": style, "script": script, "worker": _text(_HERE / "worker.js"),

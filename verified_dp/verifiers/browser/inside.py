@@ -75,10 +75,8 @@ def _independent(data: bytes, progress: Callable[[int, int], Any]) -> Any:
 
 
 def _formal(data: bytes, progress: Callable[[int, int], Any]) -> Any:
-    from verified_dp.core.kernel.certificate.check import refused
-    from verified_dp.core.kernel.certificate.document import read_document
-    from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
-    from verified_dp.verifiers.formal import verify_formal
+    from verified_dp.core.kernel.errors import Unsupported
+    from verified_dp.verifiers.formal import check_formally
 
     def program(problem: str) -> str:
         try:
@@ -86,10 +84,7 @@ def _formal(data: bytes, progress: Callable[[int, int], Any]) -> Any:
         except Exception as error:  # what a script throws: its stack is small
             raise Unsupported(f"the formal checker came to the limits of this browser: {error}", "formal") from None
 
-    try:
-        return verify_formal(read_document(data), program)
-    except InvalidCertificate as error:
-        return refused(error)
+    return check_formally(data, program)
 
 
 _CHECKERS = {"trusted": _trusted, "independent": _independent, "formal": _formal}
