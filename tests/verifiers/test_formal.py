@@ -659,6 +659,9 @@ def test_bounds_must_show_the_verdict() -> None:
                                  ("undecided", ABOVE, nearly_one)):
         with pytest.raises(InvalidCertificate):
             check_purpose(verdict, replace(claim, delta=delta), [part], losses)
+    for verdict, delta in (("proved", ABOVE.delta), ("refuted", BELOW.delta / 2)):  # a part that shows something else
+        with pytest.raises(InvalidCertificate, match="side"):
+            check_purpose(verdict, replace(claim, delta=delta), [ABOVE, BELOW], losses)
 
 
 def test_command_line(tmp_path: Path, proved: Document, capsys: pytest.CaptureFixture[str],

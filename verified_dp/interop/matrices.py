@@ -78,7 +78,9 @@ def separated_samples(noise_multiplier: Number, probability: Number, rounds: Num
     """b-min-sep sampling with noise that is independent in every round: at most so many Poisson samples.
 
     probability: that a record joins a batch, given that it was in none of the last b - 1, whatever b is and however the
-    first rounds are begun (jax_privacy `BMinSepSampling.sampling_prob`). Under add, remove, add-or-remove, zero-out.
+    first rounds are begun (jax_privacy `BMinSepSampling.sampling_prob`). Upper bounds alone hold for such sampling, no
+    refutation, and only under add, remove, add-or-remove and zero-out, for one record: the composition that is
+    returned does not say so.
 
     >>> separated_samples("2", "1/50", 100).parts
     ((PoissonSampled(Gaussian(2), probability='0.02'), 100),)

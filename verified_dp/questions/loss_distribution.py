@@ -102,6 +102,8 @@ class Window:
 def put_on_grid(loss: ComposedLoss, window: Window) -> LossOnGrid:
     """Both laws at whole numbers of steps: the upper one moved up to them, the lower one down."""
     witness = window.witness
+    if not witness.applies(loss):
+        raise InvalidInput("window", witness.period, "a circle that fits the loss, and is evaluated in integers")
     counts, (above, below), (most, least) = witness.enclose_steps(loss)
     with ctx.workprec(witness.sum_bits):
         high, low = ((bound_moment(laws, counts, window.right, witness),

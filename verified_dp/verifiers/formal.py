@@ -82,9 +82,10 @@ TRUST_LOSSES = (
 """... where every kind of steps is a Gaussian or a guarantee, sampled or not."""
 TRUST_SAMPLED = (
     "Every law of the part was found above the step's own by the program, or one event bounds them all "
-    "(sampled_gaussian_private, gaussian_private, gaussian_replace_private, gaussian_group_private, gdp_private, "
-    "zcdp_private, mixed_private and guarantees_private in proofs/coq: queries of norm at most 1 in any dimension with "
-    "normal noise, and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test "
+    "(sampled_gaussian_private, shifted_private, gaussian_private, gaussian_replace_private, gaussian_group_private, "
+    "gdp_private, zcdp_private, mixed_private and guarantees_private in proofs/coq: in any dimension, normal noise on "
+    "sums of contributions of norm at most 1, or without sampling any queries that differ by at most the stated norm; "
+    "and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test "
     "exist as iterated Riemann integrals, is proved of continuous tests and of boxes where all steps are Gaussian and "
     "queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
@@ -437,8 +438,10 @@ def check_purpose(verdict: str, claim: Claim, parts: list[FormalPart], losses: M
     for index, part in enumerate(parts):
         if part.order not in losses or part.epsilon != claim.epsilon:
             raise InvalidCertificate(f"formal[{index}]", "must be about an order of the pair at the claimed epsilon")
-    proved = {part.order for part in parts if part.side == "above" and part.delta <= claim.delta}
-    refuted = any(part.side == "below" and part.delta > claim.delta for part in parts)
+        if part.side != ("below" if verdict == "refuted" else "above"):
+            raise InvalidCertificate(f"formal[{index}].side", f"must be the verdict's ({verdict})")
+    proved = {part.order for part in parts if part.delta <= claim.delta}
+    refuted = any(part.delta > claim.delta for part in parts)
     if not (proved == set(losses) if verdict == "proved" else refuted and verdict == "refuted"):
         raise InvalidCertificate("formal", f"the bounds do not show the verdict ({verdict})")
 

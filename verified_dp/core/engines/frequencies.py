@@ -27,7 +27,7 @@ class Frequencies:
 
     @proved_by("T222-lattice-on-a-circle")
     def sums(self, place: Fraction, witness: LatticeWitness) -> tuple[arb, arb]:
-        """Enclose e^{c eps} times the sum over the first frequencies, and bound that over the others."""
+        """Enclose e^{c eps} D(eps) and aliases by the first frequencies, and bound what the others add."""
         c, step, period = ball(witness.tilt), ball(witness.step), witness.period
         room, total, tail = ball(-(-place // witness.step) * witness.step - place), arb(0), arb(0)
         for m, value in enumerate(self.terms):

@@ -87,7 +87,7 @@ class Circle:
 
     @proved_by("T222-lattice-on-a-circle")
     def sums(self, place: Fraction, witness: LatticeWitness) -> tuple[arb, arb]:
-        """Enclose e^{c eps} sum_r f_r k_r; nothing is left out."""
+        """Enclose the sum over r of f_r k_r, which is e^{c eps} D(eps) and aliases; nothing is left out."""
         start = -(-place // witness.step)
         turn, room = (start - self.low) % witness.period, ball(start * witness.step - place)
         ahead, behind = self.weights.right_shift(turn), self.weights.truncate(turn)
