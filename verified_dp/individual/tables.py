@@ -123,7 +123,7 @@ def build_table(training: Training, parts: int, witness: TableWitness) -> Table:
         line = {end: _line_transforms(nodes, witness) for end, nodes in node_sets.items()}
         shares = _shares(training, grid, witness.tilt)
         real, imaginary, errors, moduli = _logs(grid, shares, points, line)
-        beyond, beyond_share = _beyond(training, grid, shares, points[-1], witness, moduli[:, 0])
+        beyond, beyond_share = _beyond(training, grid, shares, points[-1], witness)
         right = _real_column(training, grid, _node_sets(training, grid, witness.right_nodes), witness.right)
         left = _real_column(training, grid, node_sets, witness.left)
     above, below, own = _alias_factors(witness)
@@ -257,11 +257,10 @@ def _real_column(training: Training, grid: Grid, node_sets: Mapping[int, NodeSet
 
 @proved_by("T116-variance-interpolation")
 def _beyond(training: Training, grid: Grid, shares: Mapping[int, Shares], last: acb,
-            witness: TableWitness, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            witness: TableWitness) -> tuple[np.ndarray, np.ndarray]:
     """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end.
 
-    Each bucket's holds from a frequency of its own on, at most the last one. most: bounds of log M(tilt), which may
-    be better.
+    Each bucket's holds from a frequency of its own on, at most the last one.
     """
     found = grid.empty(2)[1]
     with ctx.workprec(BOUND_BITS):
