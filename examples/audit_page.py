@@ -103,7 +103,10 @@ class Audited:
         lower, upper = self.record["epsilon"]
         cut, up = (Context(prec=DIGITS, rounding=way) for way in (ROUND_DOWN, ROUND_CEILING))
         if not self.record["tight"]:
-            return f"at most {plain(up.create_decimal(upper).normalize())}"
+            most = up.create_decimal(upper)
+            if self.record["verdict"] == "proved":
+                most = min(most, up.divide(self.claim.epsilon.numerator, self.claim.epsilon.denominator))
+            return f"at most {plain(most.normalize())}" if most.is_finite() else "none"
         low, high = cut.create_decimal(lower), cut.create_decimal(upper)
         if low != high:
             return f"{plain(low)} to {plain(up.create_decimal(upper))}"
@@ -205,8 +208,9 @@ MEANINGS = {
     ONE_SIDED: "a guarantee is all that is known of the mechanism, and its bound lies above the claim"}
 COLUMNS = """\
 `epsilon` is the smallest at the claimed delta: its proved digits, "..." where more follow, "at most" where a guarantee
-is all that is known. `excess` is how far it lies above the claim, in percent of that; below 0 it is slack. "Short by
-rounding" is not said of tests that compute delta for a given epsilon and print all its digits."""
+is all that is known, "none" where none is proved. `excess` is how far it lies above the claim, in percent of that;
+below 0 it is slack. "Short by rounding" is not said of tests that compute delta for a given epsilon and print all its
+digits."""
 
 SUPPOSED = "What if: readings that no source states, not counted above"
 

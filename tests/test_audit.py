@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = sorted((ROOT / "examples" / "claims").glob("*.toml"))
 ADVICE = "run `make audit`"
 
-ROUNDED = re.compile(r'(\w+) = "([\d.]+)" is printed (rounded|cut) \(.+\); with "([\d.]+)" the claim holds')
+ROUNDED = re.compile(r'(\w+) = "([\d.e-]+)" is printed (rounded|cut) \(.+\); with "([\d.e-]+)" the claim holds')
 
 TEXT = """\
 # What the source states.
@@ -87,7 +88,8 @@ def test_another_reading_is_of_a_claim_that_is_there(claims: list[Any]) -> None:
 
 def test_verdicts_agree_with_the_recorded_ends(claims: list[Any]) -> None:
     for one in claims:
-        claimed, (lower, upper) = one.claim.epsilon, map(Fraction, one.record["epsilon"])
+        ends = (math.inf if end == "inf" else Fraction(end) for end in one.record["epsilon"])
+        claimed, (lower, upper) = one.claim.epsilon, ends
         assert lower <= upper
         assert one.record["verdict"] != "refuted" or (one.record["tight"] and lower > claimed), one.file
         assert one.record["verdict"] != "undecided" or (not one.record["tight"] and upper > claimed), one.file
@@ -111,7 +113,8 @@ def test_with_the_value_that_a_rounded_number_may_stand_for_the_claim_is_proved(
         match = ROUNDED.fullmatch(one.said("Rounded"))
         assert match, one.file
         key, printed, how, value = match.groups()
-        unit = Fraction(1, 10 ** len(printed.partition(".")[2]))
+        digits, _, power = printed.partition("e")
+        unit = Fraction(10) ** (int(power or 0) - len(digits.partition(".")[2]))
         beyond = Fraction(value) - Fraction(printed)
         assert abs(beyond) <= unit / 2 if how == "rounded" else 0 < beyond <= unit, one.file
         text = one.file.read_text(encoding="utf-8").partition("\nrelation")[2]
@@ -208,12 +211,18 @@ def test_verdicts(program: ModuleType, folder: Path, note: str, epsilon: str, de
     (("3.9368", "15.063"), True, "3.9368 to 15.063"),
     (("0.1", "0.1"), True, "0.1"),
     (("0", "17.1435507612"), False, "at most 17.1435508"),
+    (("inf", "inf"), False, "none"),
     (("1.2e-9", "1.2e-9"), True, "1.2e-9"),
 ])
 def test_intervals(program: ModuleType, folder: Path, ends: tuple[str, str], tight: bool, shown: str) -> None:
-    write_record(folder, verdict="proved", epsilon=list(ends), tight=tight)
+    write_record(folder, verdict="proved" if tight else "undecided", epsilon=list(ends), tight=tight)
     (one,) = program.audited()
     assert one.interval == shown
+
+
+def test_a_proved_claim_is_the_most_that_epsilon_is(program: ModuleType, folder: Path) -> None:
+    write_record(folder, verdict="proved", epsilon=["0", "2.0000001"], tight=False)
+    assert [one.interval for one in program.audited()] == ["at most 2"]
 
 
 @pytest.mark.parametrize(("source", "shown"), [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -100,3 +102,16 @@ def test_figures_of_all_papers_on_one_page(printed: Any, tmp_path: Path, load_ex
     assert 'src="gdp_and_renyi_filters.png"' in page and "GDP filter" in page
     assert (tmp_path / "gdp_and_renyi_filters.png").stat().st_size > 10_000
     assert printed("paper_figures", str(tmp_path), ["gdp_and_renyi_filters"]).startswith("1 programs")
+
+
+def test_what_votes_reveal(load_example: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    """All for one class: next to nothing from the votes, and from the noise what the recorded row has."""
+    example = load_example("pate_votes")
+    recorded, svhn = csv.DictReader(example.TABLE.open(encoding="utf-8", newline=""))
+    np.save(tmp_path / "mnist_250_teachers.npy", np.tile([250] + [0] * 9, (700, 1)))
+    found = example.answer(tmp_path / "mnist_250_teachers.npy", [16])
+    assert 0 < float(found["from the votes"]) < 0.9
+    assert {key: str(value) for key, value in found.items() if key != "from the votes"} == {
+        key: value for key, value in recorded.items() if key != "from the votes"}
+    for row in (recorded, svhn):
+        assert float(row["from the votes"]) < float(row["paper: epsilon"]) < float(row["from the noise"])
