@@ -11,11 +11,11 @@ from flint import acb, arb, ctx
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import bound_mass
+from verified_dp.core.engines.rules import DiscreteRule, is_on_lines
 from verified_dp.core.families.allocation.density_line import Line
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss, enclose_moments
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import DiscreteRule, is_on_lines
 
 THEOREM = pytest.mark.theorem("T168-allocation-line")
 

@@ -8,9 +8,11 @@ from typing import Any, ClassVar, Protocol, TypeGuard
 
 from flint import acb, arb
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.rules import is_on_lines, is_ruled
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law, is_on_lines, is_ruled
+from verified_dp.core.kernel.law import Law
 
 
 class CurveNodes(Protocol):
@@ -110,20 +112,20 @@ class Lines:
     @cached_property
     def has_transform(self) -> bool:
         """Whether every part has a transform, by nodes or directly: what the contour needs."""
-        known = sum(not is_on_lines(law) for law, _ in self._loss.direct_parts)
+        known = sum(not is_on_lines(law) for law, _ in direct_parts(self._loss))
         return len(self.node_parts) + known == len(self._loss.parts) and not self._loss.only_moments
 
     @cached_property
     def has_line(self) -> bool:
         """Whether the transform is known on vertical lines."""
-        known = len(self.node_parts) + len(self._loss.direct_parts) + len(self.revealed_parts)
+        known = len(self.node_parts) + len(direct_parts(self._loss)) + len(self.revealed_parts)
         return known == len(self._loss.parts) and not self._loss.only_moments
 
     @property
     def decays(self) -> bool:
         """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
         spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
-                     for law, count in self._loss.direct_parts)
+                     for law, count in direct_parts(self._loss))
         shown = any(count >= law.least_count for law, count in self.revealed_parts)
         return bool(self._loss.mean_shift_squared or self.node_parts) or shown or spread
 

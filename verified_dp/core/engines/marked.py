@@ -31,7 +31,8 @@ from verified_dp.core.engines.nodes import (
     work_of_nodes,
 )
 from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
-from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, ball, disc, lower_end, plus_minus, upper_end
+from verified_dp.core.engines.shared import all_powers
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, disc, lower_end, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED

@@ -15,12 +15,13 @@ from typing import ClassVar, NamedTuple
 
 from flint import acb, acb_mat, arb, arb_mat
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import CurveLaw, CurveNodes, has_nodes, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place
+from verified_dp.core.engines.rules import is_on_lines
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.bounds import bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import has_only_moments, is_on_lines
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
 
@@ -289,7 +290,7 @@ def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]], ex
     """
     point = ball(exponent)
     log_mass = loss.enclose_gaussian_exponent(acb(point)).real
-    for law, count in paced(loss.direct_parts, between):
+    for law, count in paced(direct_parts(loss), between):
         moment = law.bound_moment(point) if is_on_lines(law) else law.enclose_moment(point)
         log_mass += count * moment.log()
     for nodes, count in paced(node_sets, between):
@@ -360,6 +361,6 @@ def count_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
 def work_of_moment(loss: ComposedLoss, rules: Sequence[NodeRule], prec: int) -> Work:
     """Of E[e^{l S}] at one l."""
     nodes, direct = count_all_nodes(loss, rules), 2 * sum(law.transform_work(prec) + law.rule_work(prec)
-                                                          for law, _ in loss.direct_parts)
-    direct += sum(law.value_work(prec) for law, _ in loss.parts if has_only_moments(law))
+                                                          for law, _ in direct_parts(loss))
+    direct += sum(law.value_work(prec) for law, _ in loss.parts if law.only_moments)
     return Work(2 * EXPONENTIAL * work_of_nodes(loss, rules) * words(prec) + direct, 2 * nodes * entry_bytes(prec))

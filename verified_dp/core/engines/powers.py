@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, disc, powers, upper_end
+from verified_dp.core.engines.shared import all_powers, powers
+from verified_dp.core.kernel.balls import BOUND_BITS, disc, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced, words
 

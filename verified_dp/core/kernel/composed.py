@@ -12,7 +12,7 @@ from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.gaussian import GaussianLoss
-from verified_dp.core.kernel.law import DirectLaw, Law, has_only_moments, has_rational_end, is_direct
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
@@ -45,14 +45,9 @@ class ComposedLoss:
         return {}
 
     @cached_property
-    def direct_parts(self) -> tuple[tuple[DirectLaw, int], ...]:
-        """The parts whose transform is known in closed form."""
-        return tuple((law, count) for law, count in self.parts if is_direct(law))
-
-    @cached_property
     def only_moments(self) -> bool:
         """Whether some part is known by bounds on its moments alone: then only one Renyi order bounds delta."""
-        return any(has_only_moments(law) for law, _ in self.parts)
+        return any(law.only_moments for law, _ in self.parts)
 
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:
@@ -76,13 +71,6 @@ class ComposedLoss:
     def enclose_largest_loss(self) -> arb | None:
         """Enclose the supremum of S where it is finite: the sum of the laws' suprema; None where that is infinite."""
         return _sum_of((law.enclose_largest_loss(), count) for law, count in self.laws)
-
-    @proved_by("T07-ends")
-    def largest_loss(self) -> Fraction | None:
-        """The supremum of S where every law's is a known rational number; None elsewhere."""
-        ends = [(law.largest_loss() if has_rational_end(law) else None, count) for law, count in self.laws]
-        known = [end * count for end, count in ends if end is not None]
-        return sum(known, Fraction(0)) if len(known) == len(ends) else None
 
     @proved_by("T07-ends")
     def enclose_smallest_loss(self) -> arb | None:

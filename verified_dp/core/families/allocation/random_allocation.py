@@ -14,6 +14,8 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
+from verified_dp.core.engines.rules import DiscreteRule
+from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.allocation.density_line import GaussianPart, Line, bound_left, choose_start
 from verified_dp.core.families.allocation.large_round import OneRound
 from verified_dp.core.families.allocation.put import Band, enclose_put, itemise_put, own_bits
@@ -23,14 +25,13 @@ from verified_dp.core.kernel.balls import (
     disc,
     integer_above,
     integer_below,
-    kept,
     lower_dyadic,
     lower_end,
     upper_dyadic,
     upper_end,
 )
 from verified_dp.core.kernel.exact import SquareRoot, square
-from verified_dp.core.kernel.law import DiscreteRule, PlainLaw, Unbounded
+from verified_dp.core.kernel.law import PlainLaw, Unbounded
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, words
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx
 
 from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.shared import binomial_mass, kept
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.kernel.balls import BOUND_BITS, ball, binomial_mass, integer_above, kept, upper_dyadic
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, integer_above, upper_dyadic
 from verified_dp.core.kernel.law import Law, PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
 

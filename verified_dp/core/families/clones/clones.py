@@ -15,8 +15,9 @@ from math import isqrt  # exact: integers
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.shared import binomial_mass
 from verified_dp.core.families.batches.truncated_batch import enclose_binomial_tail
-from verified_dp.core.kernel.balls import ball, binomial_mass, integer_above, integer_below, lower_end, upper_end
+from verified_dp.core.kernel.balls import ball, integer_above, integer_below, lower_end, upper_end
 from verified_dp.core.kernel.law import SameInEveryOrder
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import words

@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx, fmpq, fmpz
 
-from verified_dp.core.kernel.balls import ball, integer_above, kept, normal_tail, upper_end
+from verified_dp.core.engines.shared import kept
+from verified_dp.core.kernel.balls import ball, integer_above, normal_tail, upper_end
 from verified_dp.core.kernel.dyadic import integer_of
 from verified_dp.core.kernel.law import Listed, SameInEveryOrder, Unbounded
 from verified_dp.core.kernel.theorems import proved_by

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import arb
 
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place, mirrored
+from verified_dp.core.engines.shared import binomial_mass, kept
 from verified_dp.core.families.gaussian.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
-from verified_dp.core.kernel.balls import ball, binomial_mass, integer_below, kept, upper_end
+from verified_dp.core.kernel.balls import ball, integer_below, upper_end
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import SquareRoot, square

@@ -21,7 +21,7 @@ from verified_dp.core.kernel.errors import InvalidCertificate
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.steps import DominatingPair
 from verified_dp.core.kernel.theorems import is_theorem, theorems_in
-from verified_dp.core.kernel.witnesses import Reduction, Witness
+from verified_dp.core.kernel.witnesses import Witness
 
 STANDING = frozenset(module.__name__ for module in (dominating, verdict, evaluation, bounds, composed))
 """The files that run for every verdict."""
@@ -54,8 +54,8 @@ def _short(names: set[str]) -> str:
 def files_of(loss: ComposedLoss, witness: Witness) -> set[str]:
     """The modules that run when a witness is evaluated on a loss: its engine's, and those of the laws."""
     offered: Any = witness
-    if isinstance(witness, Reduction) and witness.applies(loss):
-        return _with_imports(type(witness).__module__) | files_of(witness.reduced(loss), witness.inner)
+    if hasattr(witness, "inner") and witness.applies(loss):
+        return _with_imports(type(witness).__module__) | files_of(offered.reduced(loss), offered.inner)
     engine = offered.file_of(loss) if hasattr(witness, "file_of") else type(witness).__module__
     more: Any = getattr(sys.modules[engine], "more_files", lambda _: ())  # what it imports where it needs it
     return _with_imports(engine).union(*map(_with_imports, more(witness)),
