@@ -82,6 +82,10 @@ class PlainLaw(Protocol):
         """(P, Q) of all outcomes where these are finitely many rational numbers."""
         return None
 
+    def later_files(self, engine: str) -> tuple[str, ...]:
+        """Modules besides its own that run where an engine of this module looks at it; alone: `kernel.composed`."""
+        return ()
+
     def value_work(self, prec: int) -> int:
         """A few logarithms and error functions."""
         return VALUE * words(prec)
