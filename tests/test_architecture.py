@@ -32,7 +32,7 @@ LAYERS: dict[str, int] = {
     for layer, names in enumerate(
         [
             ("", "core"),
-            ("enclosure", "files", "mechanisms", "pate", "reading", "spec", "search", "terminal"),
+            ("enclosure", "ends", "files", "mechanisms", "pate", "reading", "spec", "search", "terminal"),
             ("questions",),
             ("profile",),
             ("papers", "calibration", "verifiers", "adaptive"),

@@ -21,7 +21,8 @@ from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.rules import RuleLaw
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import MomentBound
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball
-from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -52,8 +51,13 @@ class ComposedLoss:
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:
         """All laws, the Gaussian one included."""
-        gaussian = GaussianLoss(self.mean_shift_squared, self.order)
-        return (*self.parts, (gaussian, 1)) if self.mean_shift_squared else self.parts
+        return (*self.parts, (self._gaussian, 1)) if self.mean_shift_squared else self.parts
+
+    @property
+    def _gaussian(self) -> Law:
+        from verified_dp.core.kernel.gaussian import GaussianLoss  # where there is one
+
+        return GaussianLoss(self.mean_shift_squared, self.order)
 
     def in_order(self, order: str) -> ComposedLoss:
         """The loss of the same steps composed in another order."""
@@ -79,7 +83,7 @@ class ComposedLoss:
 
     def enclose_alone(self, epsilon: arb) -> arb:
         """Enclose delta(eps) where there is at most one law, one time."""
-        law = self.laws[0][0] if self.laws else GaussianLoss(Fraction(0))
+        law = self.laws[0][0] if self.laws else self._gaussian
         return law.enclose_hockey_stick(epsilon)
 
     @proved_by("T44-infinity-mass")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES
+from verified_dp.core.kernel.shown import decimal_text
 
 
 def check_length(values: Sequence[Fraction], key: str, others: Sequence[Fraction], name: str) -> None:
@@ -39,7 +40,7 @@ def _advice(numbers: Sequence[Fraction]) -> str:
     if len(units) < len(numbers) or last < 0 or 2 * abs(missing) > sum(units, Fraction(0)):
         return ""
     share = f"1/{len(numbers)}" if len(set(numbers)) == 1 else "1/3"
-    ending = f'"{exact.decimal_text(last)}" in place of the last one'
+    ending = f'"{decimal_text(last)}" in place of the last one'
     return f': these are rounded; write ratios such as "{share}", or {ending}'
 
 

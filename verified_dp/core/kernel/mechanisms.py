@@ -7,7 +7,7 @@ integer, or a tuple of exact numbers; `None` where it is not stated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -55,6 +55,8 @@ class Stated:
 
     def __repr__(self) -> str:
         """A call that makes it again, of what is stated: "Gaussian('1.1')"."""
+        from verified_dp.core.kernel.shown import call_text  # for people
+
         return call_text(self)
 
     def _read(self, **values: object) -> None:
@@ -66,25 +68,6 @@ class Stated:
     def _set(self, **values: object) -> None:
         for key, value in values.items():
             object.__setattr__(self, key, value)
-
-
-def call_text(value: Any) -> str:
-    """The call that makes a mechanism, or that shows a number or several: fields that are not stated are left out."""
-    if isinstance(value, Fraction):
-        return str(value) if value.denominator == 1 else repr(exact.decimal_text(value))
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(call_text, value[:_SHOWN]))}{', ...' if len(value) > _SHOWN else ''}]"
-    if not isinstance(value, Stated):
-        return repr(value)
-    names = [field.name for field in fields(value)]  # type: ignore[arg-type]
-    stated = [(name, getattr(value, name)) for name in names]
-    told = [("" if name == names[0] else f"{name}=") + call_text(one) for name, one in stated
-            if one != getattr(type(value), name, None)]
-    return f"{type(value).__name__}({', '.join(told)})"
-
-
-_SHOWN = 8
-"""Of several numbers."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
-from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.steps import DominatingPair, Step, step_of
@@ -31,6 +31,8 @@ def _zcdp(mechanism: ZCDP, order: str, relation: Relation) -> Step:
 @proved_by("T65-renyi-composition", "T66-moment-laws")
 def _renyi(mechanism: Renyi, order: str, relation: Relation) -> Step:
     """No pair is known: bounds on the moments of the loss alone. A divergence of 0 means that nothing is revealed."""
+    from verified_dp.core.families.guarantees.orders import RenyiLoss  # of these alone
+
     law = RenyiLoss.of_divergences(mechanism.divergences) if all(mechanism.epsilons) else None
     return Step(_unknown(order, ", ".join(f"D_{shown(a)} <= {shown(e)}" for a, e in mechanism.divergences)), law)
 

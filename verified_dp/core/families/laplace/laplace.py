@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from flint import acb, arb
 
-from verified_dp.core.engines.direct import DirectLaw
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.law import Law, SameInEveryOrder
 from verified_dp.core.kernel.theorems import proved_by
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.direct import DirectLaw
 
 Tails = tuple[arb, arb]
 
