@@ -412,7 +412,7 @@ sampling = { scheme = "poisson", probability = "0.01" }
 def types_with_both_ends(source: str) -> set[str]:
     """Classes that say of a number what it is at least and at most."""
     classes = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef))
-    ends = {"End", "arb", "Dyadic", "Fraction"}
+    ends = {"End", "ReadableEnd", "arb", "Dyadic", "Fraction"}
     return {node.name for node in classes if {"lower", "upper"} <= {
         line.target.id for line in node.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
         and ast.unparse(line.annotation) in ends}}

@@ -17,13 +17,12 @@ from itertools import takewhile
 
 from flint import ctx
 
-from verified_dp.core.kernel.balls import ball_of
 from verified_dp.core.kernel.dyadic import Decimal, Dyadic, decimal_down, decimal_up, outward_decimal
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided
 from verified_dp.core.kernel.evaluation import Evaluation
 from verified_dp.core.kernel.exact import Number, exact
 from verified_dp.core.kernel.locks import alone
-from verified_dp.ends import ReadableDyadic, ReadableEnd, readable
+from verified_dp.ends import ReadableDyadic, ReadableEnd, ball_of, readable
 
 _QUANTITIES = ("delta", "epsilon", "renyi", "gdp", "beta", "tpr", "advantage", "posterior", "bayes-factor")
 _FORMATTED = 60

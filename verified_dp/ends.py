@@ -5,6 +5,9 @@ from __future__ import annotations
 import decimal
 import re
 
+from flint import arb
+
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.dyadic import EXACT_EXPONENT, MAX_SHIFT, Dyadic, decimal_down, decimal_up
 from verified_dp.core.kernel.ends import End, Ratio
 from verified_dp.core.kernel.errors import OutOfRange, Undecided
@@ -87,3 +90,10 @@ def readable(end: End) -> ReadableEnd:
     if isinstance(end, Ratio):
         return ReadableRatio(end.numerator, end.denominator)
     return ReadableDyadic(end.mantissa, end.exponent, is_infinite=end.is_infinite)
+
+
+def ball_of(value: End) -> arb:
+    """The ball of an end, exact for a dyadic one."""
+    if isinstance(value, Ratio):
+        return ball(value)
+    return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import SCHEME_KEYS, Claim, Spec
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.shown import decimal_text
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+from verified_dp.reading import with_file
 from verified_dp.spec import Releases, read_tables, spec_of
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from verified_dp.core.engines import shared
 from verified_dp.core.kernel import balls
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import Undecided
+from verified_dp.ends import ball_of
 
 RATIONALS = st.fractions(min_value=-50, max_value=50, max_denominator=10**6)
 
@@ -42,7 +43,7 @@ def test_ends_are_outside_the_ball(x: Fraction, radius: Fraction) -> None:
     assert balls.lower_dyadic(wide).as_fraction() <= x - radius
     assert x + radius <= balls.upper_dyadic(wide).as_fraction()
     assert x + radius >= balls.upper_dyadic(wide).as_fraction() - Fraction(1, 2**20)
-    assert balls.ball_of(balls.upper_dyadic(wide)) == high
+    assert ball_of(balls.upper_dyadic(wide)) == high
 
 
 def test_nothing_known_gives_infinite_ends() -> None:
@@ -50,7 +51,7 @@ def test_nothing_known_gives_infinite_ends() -> None:
     assert balls.upper_end(nan) == arb.pos_inf() and balls.lower_end(nan) == arb.neg_inf()
     assert balls.upper_dyadic(nan).is_infinite
     assert balls.upper_dyadic(arb.pos_inf()).is_infinite
-    assert balls.ball_of(Dyadic.infinity()) == arb.pos_inf()
+    assert ball_of(Dyadic.infinity()) == arb.pos_inf()
     for unbounded in (nan, arb.neg_inf(), arb(0, arb.pos_inf())):
         with pytest.raises(Undecided):
             balls.lower_dyadic(unbounded)

@@ -20,13 +20,13 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end, upper_dyadic, upper_end
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure, table_html
-from verified_dp.ends import readable
+from verified_dp.ends import ball_of, readable
 from verified_dp.questions.curve import new_axes, text_of
 from verified_dp.reading import optional
 from verified_dp.search.deadline import OutOfTime

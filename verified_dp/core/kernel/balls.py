@@ -12,7 +12,6 @@ import flint
 from flint import acb, arb, fmpq
 
 from verified_dp.core.kernel.dyadic import Dyadic, integer_of
-from verified_dp.core.kernel.ends import End, Ratio
 from verified_dp.core.kernel.errors import Undecided, Unsupported
 from verified_dp.core.kernel.exact import SquareRoot
 
@@ -121,10 +120,3 @@ def upper_dyadic(x: arb) -> Dyadic:
         return Dyadic.infinity()
     mantissa, exponent = end.man_exp()
     return Dyadic(int(mantissa), int(exponent))
-
-
-def ball_of(value: End) -> arb:
-    """The ball of an end, exact for a dyadic one."""
-    if isinstance(value, Ratio):
-        return ball(value)
-    return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))

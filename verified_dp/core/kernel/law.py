@@ -36,6 +36,10 @@ class PlainLaw(Protocol):
     only_moments: ClassVar[bool] = False
     listed_on_samples: ClassVar[bool] = False
 
+    def in_order(self, order: str) -> Self:
+        """The same step composed in another order: here of a law that is known in every order by the same numbers."""
+        return replace(self, order=order)  # type: ignore[type-var]
+
     @property
     def atom_exponent(self) -> Fraction | None:
         """None known."""
@@ -114,9 +118,6 @@ class Law(PlainLaw, Protocol):
     def order(self) -> str:
         """remove, add or symmetric."""
 
-    def in_order(self, order: str) -> Law:
-        """The same step composed in another order."""
-
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose H_{e^eps}(P || Q), the infinity mass included; any real eps, for every point of a ball."""
 
@@ -146,16 +147,6 @@ class Law(PlainLaw, Protocol):
 
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose E[e^{l L}; L < inf] for l > 0; its upper end is what Chernoff bounds need (it may be +inf)."""
-
-
-class SameInEveryOrder(PlainLaw, Protocol):
-    """What the laws share whose pair is its own mirror image, or is known in both directions by the same numbers."""
-
-    order: str
-
-    def in_order(self, order: str) -> Self:
-        """The same law in every order."""
-        return replace(self, order=order)  # type: ignore[type-var]
 
 
 class Unbounded:

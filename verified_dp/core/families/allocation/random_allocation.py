@@ -52,10 +52,6 @@ class RandomAllocationLoss(Unbounded, PlainLaw):
     decays: ClassVar[bool] = True
     least_count: ClassVar[int] = 1
 
-    def in_order(self, order: str) -> RandomAllocationLoss:
-        """The same epoch in the other order."""
-        return replace(self, order=order)
-
     def _strike(self, x: arb) -> arb:
         """K = t e^x in the remove order, t e^-x in the add order: S < K where the remove order's loss is below x."""
         return self.rounds * (x if self.order == "remove" else -x).exp()

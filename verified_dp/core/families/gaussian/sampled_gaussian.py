@@ -5,7 +5,7 @@
     symmetric   P = (1-q) N(0, s^2) + q N(1, s^2),  Q = (1-q) N(0, s^2) + q N(-1, s^2)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -101,10 +101,6 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
     def later_files(self, engine: str) -> tuple[str, ...]:
         """Its curve, which engines do not ask for that have its nodes."""
         return () if engine in _BY_NODES else ("verified_dp.core.families.gaussian.single_step",)
-
-    def in_order(self, order: str) -> "SampledGaussianLoss":
-        """The same step in another order."""
-        return replace(self, order=order)
 
     @property
     @proved_by("T227-two-steps")

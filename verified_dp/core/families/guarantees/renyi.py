@@ -15,7 +15,7 @@ from flint import arb
 
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.law import SameInEveryOrder, Unbounded
+from verified_dp.core.kernel.law import PlainLaw, Unbounded
 from verified_dp.core.kernel.theorems import proved_by
 
 ONLY_MOMENTS = (
@@ -23,7 +23,7 @@ ONLY_MOMENTS = (
     "only a bound from one Renyi order applies; use the method renyi or auto")
 
 
-class MomentBound(SameInEveryOrder, Unbounded):
+class MomentBound(PlainLaw, Unbounded):
     """What the laws known by bounds on moments share; a subclass bounds the logarithm of the moment."""
 
     only_moments: ClassVar[bool] = True

@@ -39,10 +39,6 @@ class SampledMomentsLoss(MomentBound):
     probability: Fraction
     order: str
 
-    def in_order(self, order: str) -> SampledMomentsLoss:
-        """The same step in the other order."""
-        return replace(self, order=order)
-
     @proved_by("T217-sampled-moments")
     def bound_log_moment(self, exponent: arb) -> arb:
         """Bound log E[e^{l L}], l > 0, at least 0."""

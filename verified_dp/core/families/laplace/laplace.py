@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball, upper_end
-from verified_dp.core.kernel.law import Law, SameInEveryOrder
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def bound_past_half_turn(law: DirectLaw, tilt: arb, frequency: arb, far: Callabl
     return upper_end(bound.min(near.max(far(tilt, arb.pi() / (largest - least)))))
 
 
-class OnInterval(SameInEveryOrder, Law, Protocol):
+class OnInterval(Law, Protocol):
     """What laws share whose loss ranges over an interval [-mu, mu]."""
 
     decays: ClassVar[bool] = True
