@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from verified_dp.core.kernel.composition import Claim, Spec
-from verified_dp.core.kernel.exact import decimal_text
+from verified_dp.core.kernel.shown import decimal_text
 from verified_dp.report.sources import links, year
 from verified_dp.spec import load_spec
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from verified_dp.core.engines.table import EARLIER, HOMES
-from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
+from verified_dp.core.families.table import ALL_RELEASES, SCHEMES, VARIANTS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "verified_dp"
@@ -32,7 +32,7 @@ LAYERS: dict[str, int] = {
     for layer, names in enumerate(
         [
             ("", "core"),
-            ("enclosure", "files", "mechanisms", "pate", "reading", "spec", "search", "terminal"),
+            ("enclosure", "ends", "files", "mechanisms", "pate", "reading", "spec", "search", "terminal"),
             ("questions",),
             ("profile",),
             ("papers", "calibration", "verifiers", "adaptive"),
@@ -48,7 +48,7 @@ LAYERS: dict[str, int] = {
 }
 FAMILIES = "verified_dp.core.families."
 FAMILY_USES = {
-    "allocation": set(),
+    "allocation": {"sampling"},
     "batches": {"finite", "gaussian", "groups", "sampling"},
     "clones": {"batches", "finite", "groups"},
     "discrete": {"finite", "gaussian", "groups", "guarantees", "sampling"},
@@ -58,7 +58,7 @@ FAMILY_USES = {
     "guarantees": {"finite", "groups", "sampling"},
     "laplace": {"gaussian", "sampling"},
     "sampling": {"finite", "gaussian", "groups", "guarantees"},
-    "selection": {"finite", "guarantees", "laplace"},
+    "selection": {"finite", "guarantees", "laplace", "sampling"},
     "votes": {"guarantees"},
 }
 """Which other families a family builds on."""
@@ -334,7 +334,9 @@ def tabled() -> set[str]:
     homes = {*ALL_RELEASES._homes.values(), *SCHEMES._homes.values()}  # type: ignore[attr-defined]
     files = [home.partition(":")[0] for home in (*HOMES.values(), *EARLIER.values()) if ":" in home]
     engines = {f"{PACKAGE}.core.{file}" for file in files}
-    return engines | {f"{FAMILIES}{home.partition(':')[0]}.{file}" for home in homes for file in ("mechanism", "pair")}
+    variants = {f"{FAMILIES}{family}.variants" for family in VARIANTS}
+    return engines | variants | {
+        f"{FAMILIES}{home.partition(':')[0]}.{file}" for home in homes for file in ("mechanism", "pair")}
 
 
 def test_core_is_what_the_checker_imports() -> None:
@@ -401,7 +403,7 @@ sampling = { scheme = "poisson", probability = "0.01" }
              "verify(json.load(open(sys.argv[1])))")
     loaded = modules_loaded_by(check, str(path))
     families = {name.split(".")[3] for name in loaded if name.startswith(FAMILIES)}
-    assert families == {"table", "gaussian", "groups", "sampling"}
+    assert families == {"table", "gaussian", "sampling"}
     others = {f"verified_dp.core.engines.{engine}" for engine in (
         "lattice", "rays", "marked", "outcomes", "moment")}
     assert not loaded & others
@@ -410,7 +412,7 @@ sampling = { scheme = "poisson", probability = "0.01" }
 def types_with_both_ends(source: str) -> set[str]:
     """Classes that say of a number what it is at least and at most."""
     classes = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef))
-    ends = {"End", "arb", "Dyadic", "Fraction"}
+    ends = {"End", "ReadableEnd", "arb", "Dyadic", "Fraction"}
     return {node.name for node in classes if {"lower", "upper"} <= {
         line.target.id for line in node.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
         and ast.unparse(line.annotation) in ends}}

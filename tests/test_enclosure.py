@@ -118,9 +118,9 @@ def test_decimals_carry_the_digits_asked_for(mantissa, exponent, significant):
 def test_gigantic_and_moderate_exponents_round_alike(mantissa, exponent, significant):
     number = Dyadic(mantissa, exponent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dyadic, "_EXACT_EXPONENT", 10**9)
+        patch.setattr(dyadic, "EXACT_EXPONENT", 10**9)
         exact = decimal_down(number, significant), decimal_up(number, significant)
-        patch.setattr(dyadic, "_EXACT_EXPONENT", -1)
+        patch.setattr(dyadic, "EXACT_EXPONENT", -1)
         balls = decimal_down(number, significant), decimal_up(number, significant)
     if (
         number.exponent < -200
@@ -148,7 +148,7 @@ def test_gigantic_exponents_against_mpmath(exponent, sign):
 @pytest.mark.parametrize("bits", [200, 500, 900])
 def test_just_beside_a_short_decimal(monkeypatch, largest, bits):
     """A ball wider than the distance to the decimal must not be rounded to the wrong side of it."""
-    monkeypatch.setattr(dyadic, "_EXACT_EXPONENT", largest)
+    monkeypatch.setattr(dyadic, "EXACT_EXPONENT", largest)
     below = Dyadic(2**bits // 10, -bits)
     above = Dyadic(2**bits // 10 + 1, -bits)
     assert (decimal_down(below, 5), decimal_up(above, 5)) == ("0.099999", "0.10001")

@@ -14,7 +14,8 @@ from kinds import LISTED, SCHEMA, SPEC, schema, spec_source, steps_schema, value
 from verified_dp.core.families.allocation.mechanism import read_flag
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.mechanisms import read_numbers, up_to
+from verified_dp.core.kernel.lists import read_numbers
+from verified_dp.core.kernel.mechanisms import up_to
 
 
 def form(value: Any) -> Any:

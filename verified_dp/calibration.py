@@ -23,6 +23,7 @@ from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.exact import MAX_COUNT, MAX_DIGITS, Number, fraction_text
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+from verified_dp.ends import readable
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.curve import log10_ends
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at, is_stopped
@@ -317,7 +318,7 @@ class _Search:
     @proved_by("T13-epsilon-of-delta")
     def _on_its_side(self, found: Enclosure, met: bool) -> Enclosure:
         """Cut at the target's epsilon: at most that where delta there is at most the target's, else at least that."""
-        goal = end_of(self.target.epsilon)
+        goal = readable(end_of(self.target.epsilon))
         return replace(found, upper=min(found.upper, goal)) if met else replace(found, lower=max(found.lower, goal))
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import ball_of, lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.certificate.check import Check, check_work, current_versions
 from verified_dp.core.kernel.certificate.check import verify as check_certificate
 from verified_dp.core.kernel.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
@@ -43,6 +43,7 @@ from verified_dp.core.kernel.steps import DominatingPair
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.core.kernel.words import assumptions
 from verified_dp.enclosure import Solution, html_table
+from verified_dp.ends import ball_of
 from verified_dp.files import write_atomically
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.statement import statement

@@ -17,13 +17,12 @@ from itertools import takewhile
 
 from flint import ctx
 
-from verified_dp.core.kernel.balls import ball_of
 from verified_dp.core.kernel.dyadic import Decimal, Dyadic, decimal_down, decimal_up, outward_decimal
-from verified_dp.core.kernel.ends import End
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided
 from verified_dp.core.kernel.evaluation import Evaluation
 from verified_dp.core.kernel.exact import Number, exact
 from verified_dp.core.kernel.locks import alone
+from verified_dp.ends import ReadableDyadic, ReadableEnd, ball_of, readable
 
 _QUANTITIES = ("delta", "epsilon", "renyi", "gdp", "beta", "tpr", "advantage", "posterior", "bayes-factor")
 _FORMATTED = 60
@@ -48,13 +47,13 @@ class Enclosure:
         proven: whether the pairs dominate the relation; else nothing is proved of the mechanism.
         certifiable: whether a certificate can hold what proves it; not so of a paper's method.
 
-    >>> Enclosure(Dyadic(4441, -12), Dyadic(4442, -12), quantity="epsilon", method="contour", order="both",
-    ...           relation="add-or-remove", digits=3)
+    >>> Enclosure(readable(Dyadic(4441, -12)), readable(Dyadic(4442, -12)), quantity="epsilon", method="contour",
+    ...           order="both", relation="add-or-remove", digits=3)
     Enclosure(epsilon = 1.084[2, 5], certified, contour, add-or-remove)
     """
 
-    lower: End
-    upper: End
+    lower: ReadableEnd
+    upper: ReadableEnd
     budget: Mapping[str, Dyadic] = field(default_factory=dict, kw_only=True, hash=False)
     quantity: str = field(kw_only=True)
     method: str = field(kw_only=True)
@@ -74,7 +73,9 @@ class Enclosure:
         for key, value, known in (("quantity", self.quantity, _QUANTITIES), ("order", self.order, _ORDERS)):
             if value not in known:
                 raise InvalidInput(key, value, "one of " + ", ".join(known))
-        object.__setattr__(self, "budget", dict(self.budget))
+        for key in ("lower", "upper"):
+            object.__setattr__(self, key, readable(getattr(self, key)))
+        object.__setattr__(self, "budget", {name: readable(size) for name, size in self.budget.items()})
         object.__setattr__(self, "methods", tuple(self.methods) or (self.method,))
 
     def __str__(self) -> str:
@@ -127,7 +128,7 @@ class Enclosure:
             low, high = ball_of(self.lower), ball_of(self.upper)
             width = ((high - low) / (low if self.lower.sign > 0 else -high)).upper()
         mantissa, exponent = width.man_exp()
-        return Dyadic(int(mantissa), int(exponent))
+        return ReadableDyadic(int(mantissa), int(exponent))
 
     @property
     def status(self) -> str:

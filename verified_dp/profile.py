@@ -36,6 +36,7 @@ from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Values
 from verified_dp.core.kernel.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
+from verified_dp.ends import readable
 from verified_dp.questions.curve import Curve
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at, is_stopped
@@ -203,7 +204,7 @@ class PrivacyProfile:
                 low = max(low, ask(below, found.digits, left).lower)
         if low > found.upper:
             raise InconsistentEnclosures(f"{found.quantity} of steps that meet the guarantees is above {found!r}")
-        return replace(found, lower=low)
+        return replace(found, lower=readable(low))
 
     def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
                 max_seconds: float | None) -> Enclosure:

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import SCHEME_KEYS, Claim, Spec
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.shown import decimal_text
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+from verified_dp.reading import with_file
 from verified_dp.spec import Releases, read_tables, spec_of
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ class Range:
         return self.low if self.worse > 0 else self.high
 
     def __str__(self) -> str:
-        return f"{self.key} from {exact.decimal_text(self.low)} to {exact.decimal_text(self.high)}"
+        return f"{self.key} from {decimal_text(self.low)} to {decimal_text(self.high)}"
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ def _settled(worst: Place, best: Place) -> Range:
     except Unsupported as error:
         raise Unsupported(error.reason, key) from None
     for place, value in ((worst, found.worst), (best, found.best)):
-        place.table[place.key] = int(value) if place.key == "count" else exact.decimal_text(value)
+        place.table[place.key] = int(value) if place.key == "count" else decimal_text(value)
     return found
 
 

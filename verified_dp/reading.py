@@ -171,3 +171,8 @@ def _integer(text: str) -> int:
     if len(text) > MAX_WORD:
         raise ValueError(f"an integer of more than {MAX_WORD} digits")
     return int(text)
+
+
+def with_file(error: Any, file: str) -> Any:
+    """The same InvalidInput or Unsupported, which now also names its file."""
+    return type(error)(*error.args[:-1], file)

@@ -65,9 +65,9 @@ from typing import Any
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import SCHEME_KEYS, Claim, Composition, Mechanism, Relation, Spec, compose
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
-from verified_dp.reading import MAX_SPECIFICATION, decoded, parse_toml, read_file
+from verified_dp.reading import MAX_SPECIFICATION, decoded, parse_toml, read_file, with_file
 
 Releases = Mapping[str, type[Release]]
 MAX_MECHANISMS = 10_000

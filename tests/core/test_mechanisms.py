@@ -10,8 +10,9 @@ from verified_dp.core.families.clones.mechanism import ShuffledLocal
 from verified_dp.core.families.finite.mechanism import Finite
 from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.checks import binomial_weights
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
-from verified_dp.core.kernel.composition import Claim, Composition, Relation, binomial_weights, compose
+from verified_dp.core.kernel.composition import Claim, Composition, Relation, compose
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.steps import mean_distance

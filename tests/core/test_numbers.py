@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
 from verified_dp.core.kernel.exact import exact
+from verified_dp.ends import readable
 
 INFINITY, TINY, HUGE = Dyadic.infinity(), Dyadic(3, -(10**30)), Dyadic(-3, 10**30)
 mantissas = st.integers(-(2**70), 2**70)
@@ -112,16 +113,16 @@ def test_what_would_not_fit_is_refused_with_advice(number):
 def test_to_decimal_is_correctly_rounded(number, digits, rounding):
     x = Fraction(number)
     context = Context(prec=digits, rounding=rounding)
-    assert number.to_decimal(digits, rounding) == context.divide(Decimal(x.numerator), Decimal(x.denominator))
+    assert readable(number).to_decimal(digits, rounding) == context.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def test_to_decimal_of_gigantic_numbers():
-    assert INFINITY.to_decimal() == Decimal("inf")
-    low, high = (Dyadic(1, -(10**12)).to_decimal(20, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+    assert readable(INFINITY).to_decimal() == Decimal("inf")
+    low, high = (readable(Dyadic(1, -(10**12))).to_decimal(20, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
     assert low < high and high.next_minus(Context(prec=20, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)) == low
-    assert f"{Dyadic(1, -(10**12)):.3e}" == "1.044e-301029995664"  # 10^12 log10(2) = 301029995663.98119...
+    assert f"{readable(Dyadic(1, -(10**12))):.3e}" == "1.044e-301029995664"  # 10^12 log10(2) = 301029995663.98119...
     with pytest.raises(OverflowError, match="decimal_down"):
-        TINY.to_decimal()
+        readable(TINY).to_decimal()
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 30), st.sampled_from("eEfF"))
@@ -130,14 +131,14 @@ def test_to_decimal_of_gigantic_numbers():
 @example(5e-324, 2, "f")
 def test_formats_are_those_of_the_equal_float(x, places, kind):
     x += 0.0  # there is one zero only
-    assert f"{Dyadic.from_float(x):.{places}{kind}}" == f"{x:.{places}{kind}}"
+    assert f"{readable(Dyadic.from_float(x)):.{places}{kind}}" == f"{x:.{places}{kind}}"
 
 
 @given(dyadics, st.integers(0, 12))
 def test_formats_round_correctly_to_nearest(number, places):
     x = Fraction(number)
-    assert Fraction(f"{number:.{places}f}") == Fraction(round(x * 10**places), 10**places)
-    assert Fraction(f"{number:.{places}%}"[:-1]) == Fraction(round(x * 10 ** (places + 2)), 10**places)
+    assert Fraction(f"{readable(number):.{places}f}") == Fraction(round(x * 10**places), 10**places)
+    assert Fraction(f"{readable(number):.{places}%}"[:-1]) == Fraction(round(x * 10 ** (places + 2)), 10**places)
 
 
 @pytest.mark.parametrize(("number", "spec", "text"), [
@@ -147,15 +148,15 @@ def test_formats_round_correctly_to_nearest(number, places):
     (INFINITY, ".3f", "inf"), (INFINITY, ">6.1e", "   inf"), (TINY, "", str(TINY)), (Dyadic(0), ".2e", "0.00e+00"),
     (Dyadic(1, -3), ".3", "0.125"), (Dyadic(1, -3), "10.2f", "      0.12"), (Dyadic(1, -3), "<8.3f", "0.125   ")])
 def test_formats_by_hand(number, spec, text):
-    assert format(number, spec) == text
+    assert format(readable(number), spec) == text
 
 
 def test_formats_that_are_refused():
     with pytest.raises(ValueError):
-        format(Dyadic(1), "d")
+        format(readable(Dyadic(1)), "d")
     with pytest.raises(OverflowError, match="write it with e"):
-        format(Dyadic(1, 10**9), ".2f")
-    assert f"{Dyadic(1, -(10**12)):.5f}" == "0.00000"
+        format(readable(Dyadic(1, 10**9)), ".2f")
+    assert f"{readable(Dyadic(1, -(10**12))):.5f}" == "0.00000"
 
 
 @pytest.mark.parametrize("number", [Dyadic(0), Dyadic(-3, -7), TINY, HUGE, INFINITY], ids=str)

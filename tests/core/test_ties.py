@@ -26,6 +26,7 @@ from verified_dp.core.kernel.law import PlainLaw
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.witnesses import evaluate
+from verified_dp.ends import readable
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 
@@ -253,8 +254,8 @@ def test_decimals_of_fractions_are_next_to_them(number: Fraction) -> None:
 def test_a_ratio_reads_as_a_dyadic_does() -> None:
     tenth = end_of(Fraction(1, 10))
     assert isinstance(tenth, Ratio)
-    assert (tenth.is_infinite, tenth.sign, str(tenth), f"{tenth:.3e}") == (False, 1, "1/10", "1.000e-01")
-    assert str(tenth.to_decimal(3)) == "0.1" and type(tenth.as_fraction()) is Fraction
+    assert (tenth.is_infinite, tenth.sign, str(tenth), f"{readable(tenth):.3e}") == (False, 1, "1/10", "1.000e-01")
+    assert str(readable(tenth).to_decimal(3)) == "0.1" and type(tenth.as_fraction()) is Fraction
     assert tenth.near() < tenth < tenth.near() + Dyadic(1, -3000)
     assert Dyadic(1, -4) < tenth < Dyadic(1, -3) and tenth < Dyadic.infinity() and tenth != Dyadic.infinity()
     for huge in (Dyadic(1, 10**9), Dyadic.infinity()):

@@ -34,7 +34,8 @@ from verified_dp.core.engines.expansion_cells import (
 from verified_dp.core.engines.tilted_moments import NO_NODES, MomentRule, tabulate_moments
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds

@@ -14,7 +14,8 @@ from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported

@@ -13,7 +13,8 @@ from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
 from verified_dp.core.families.finite.atomic import OddsLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.papers.symbolic import derive, series
 

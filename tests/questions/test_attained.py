@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_dp import ZCDP, Gaussian, Laplace, Renyi, compose, privacy_profile
-from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.kernel.composition import Composition
 from verified_dp.core.kernel.mechanisms import Release
 from verified_dp.questions.attained import Guaranteed, TwoOutcomes, meets, square_of_gaussian, with_gaussians

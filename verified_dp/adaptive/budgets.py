@@ -24,6 +24,7 @@ from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+from verified_dp.ends import readable
 from verified_dp.search.deadline import Budget
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon
@@ -76,8 +77,8 @@ def _order(budget: Number) -> OneDirection:
 
 
 def _enclosure(quantity: str, ends: tuple[Dyadic, Dyadic], digits: int, relation: Relation | str) -> Enclosure:
-    return Enclosure(*ends, quantity=quantity, method="closed-form", order="symmetric", digits=digits, tight=False,
-                     relation=Relation.of(relation).value, convention=_CONVENTION)
+    return Enclosure(*map(readable, ends), quantity=quantity, method="closed-form", order="symmetric", digits=digits,
+                     tight=False, relation=Relation.of(relation).value, convention=_CONVENTION)
 
 
 @alone

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import ball, binomial_mass, integer_below, plus_minus, upper_end
+from verified_dp.core.engines.shared import binomial_mass
+from verified_dp.core.kernel.balls import ball, integer_below, plus_minus, upper_end
 from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.theorems import proved_by
 

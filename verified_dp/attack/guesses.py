@@ -21,7 +21,8 @@ from flint import arb, ctx
 from verified_dp.attack.binomial import PREC, check_counts, enclose_tail
 from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
 from verified_dp.attack.trials import dyadic
-from verified_dp.core.kernel.balls import ball, binomial_mass, upper_end
+from verified_dp.core.engines.shared import binomial_mass
+from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone

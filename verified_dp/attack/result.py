@@ -19,6 +19,7 @@ from verified_dp.core.kernel.balls import ball, lower_end
 from verified_dp.core.kernel.composition import Claim, Spec
 from verified_dp.core.kernel.dyadic import Dyadic, decimal_down
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.shown import decimal_text
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
@@ -138,7 +139,7 @@ class StatisticalBound:
     @property
     def confidence_text(self) -> str:
         """The confidence as it is written: "0.95"."""
-        return exact.decimal_text(self.confidence)
+        return decimal_text(self.confidence)
 
     @property
     def verdict(self) -> str | None:
@@ -161,7 +162,7 @@ class StatisticalBound:
             "scores" if "threshold" in self.data else "counts": dict(self.data),
             "epsilon": _end(self.epsilon),
             "mu": None if self.mu is None else _end(self.mu),
-            "at": {"delta": exact.decimal_text(self.delta)},
+            "at": {"delta": decimal_text(self.delta)},
             "claim": self.claim,
             "claimed": self.claimed,
             "selection": self.selection,

@@ -19,10 +19,10 @@ from flint import arb, ctx
 from verified_dp.attack.binomial import PREC, bound_rate, check_counts, lower_bound_rate
 from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
 from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end
-from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.ends import ReadableDyadic
 
 TRIALS = ("every trial is independent of the others, given whether the record was in; in a trial with it the test sees "
           "what the mechanism released of one data set, in a trial without it of the neighbour",)
@@ -98,7 +98,8 @@ def bound_of(rates: Rates, delta: Fraction, confidence: Fraction, data: dict[str
         data, assumptions, selection=selection, claim=claim, claimed=guarantee.words if guarantee else None)
 
 
-def dyadic(bound: arb) -> Dyadic:
+def dyadic(bound: arb) -> ReadableDyadic:
     """A lower bound as an exact number of 64 bits, rounded down."""
     with ctx.workprec(64):
-        return lower_dyadic(bound * 1)
+        found = lower_dyadic(bound * 1)
+    return ReadableDyadic(found.mantissa, found.exponent)

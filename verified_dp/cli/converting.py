@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.output import ANSWERED, Output
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.reading import with_file
 
 if TYPE_CHECKING:
     from verified_dp.interop.reading import Converted

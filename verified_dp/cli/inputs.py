@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from verified_dp.core.kernel.errors import InvalidInput, with_file
-from verified_dp.reading import STDIN, read_file
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.reading import STDIN, read_file, with_file
 
 if TYPE_CHECKING:
     from verified_dp.core.kernel.composition import Spec

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.ends import readable
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
@@ -120,8 +121,8 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
 
     def enclosure(quantity: str, ends: Ends, order: str) -> Enclosure:
         return Enclosure(
-            *ends, quantity=quantity, method=methods[0], methods=tuple(methods), digits=digits, tight=tight,
-            order=order, relation=spec.relation.value,
+            *map(readable, ends), quantity=quantity, method=methods[0], methods=tuple(methods), digits=digits,
+            tight=tight, order=order, relation=spec.relation.value,
             convention=convention(spec.composition, spec.relation))
 
     return (enclosure("delta", *largest_delta(one for one in stated if one.quantity == "delta")),

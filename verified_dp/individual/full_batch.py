@@ -17,11 +17,12 @@ import numpy as np
 from flint import arb, ctx
 
 from verified_dp.adaptive.budgets import gdp_epsilon
-from verified_dp.core.kernel.balls import ball, ball_of, normal_density, normal_tail
+from verified_dp.core.kernel.balls import ball, normal_density, normal_tail
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number, non_negative, open_unit
 from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.ends import ball_of
 from verified_dp.individual.counts import Counts, Onward, Progress, nothing
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS

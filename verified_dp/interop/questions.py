@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import ball, ball_of, upper_dyadic
+from verified_dp.core.kernel.balls import ball, upper_dyadic
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+from verified_dp.ends import ball_of
 from verified_dp.interop.reading import Parts, Reading, composition_of
 from verified_dp.profile import PrivacyProfile, privacy_profile
 

@@ -14,9 +14,10 @@ from verified_dp.core.families.batches.mechanism import (
     WithoutReplacement,
     WithReplacement,
 )
+from verified_dp.core.families.sampling.checks import MAX_DRAWS
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.families.selection.mechanism import NegativeBinomialRuns, PoissonRuns
-from verified_dp.core.kernel.composition import MAX_DRAWS, Composition, Mechanism
+from verified_dp.core.kernel.composition import Composition, Mechanism
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, count, square_root
 from verified_dp.core.kernel.losses import ORDERS

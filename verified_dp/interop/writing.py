@@ -8,7 +8,8 @@ from textwrap import wrap
 from typing import Any
 
 from verified_dp.core.kernel.composition import Composition, Grouped, Sampled, Spec
-from verified_dp.core.kernel.exact import decimal_text, fraction_text
+from verified_dp.core.kernel.exact import fraction_text
+from verified_dp.core.kernel.shown import decimal_text
 from verified_dp.interop.reading import Converted
 
 

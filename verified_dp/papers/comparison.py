@@ -15,12 +15,12 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import ball_of
 from verified_dp.core.kernel.composition import Composition, Relation
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.enclosure import Enclosure
+from verified_dp.ends import ball_of
 from verified_dp.papers.ask import accountant
 from verified_dp.papers.densities import is_smooth
 from verified_dp.papers.paper import PAPER_METHODS

@@ -13,7 +13,8 @@ from functools import singledispatch
 from flint import arb
 
 from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
-from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Composition, Relation

@@ -17,7 +17,7 @@ from flint import arb
 
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
-from verified_dp.core.kernel.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end, upper_dyadic, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Component
@@ -25,6 +25,7 @@ from verified_dp.core.kernel.exact import square
 from verified_dp.core.kernel.gaussian import enclose_gaussian_profile, enclose_gaussian_tails
 from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.ends import ball_of
 from verified_dp.questions.tradeoff import Delta
 
 _FIRST = 8

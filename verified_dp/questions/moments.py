@@ -14,7 +14,6 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.balls import ball, lower_end, plus_minus, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.core.kernel.law import has_only_moments
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.renyi import choose_rules
@@ -30,7 +29,7 @@ def enclose_log_moment(loss: ComposedLoss, nodes: Sequence[NodeSet], exponent: a
     sets = iter(nodes)
     by_nodes = {law: next(sets) for law, _ in lines(loss).sampled_parts}
     for law, count in loss.parts:
-        if has_only_moments(law):
+        if law.only_moments:
             lower, upper = arb.neg_inf(), upper + count * law.bound_log_moment(exponent)
             continue
         if law in by_nodes:

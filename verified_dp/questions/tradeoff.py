@@ -20,12 +20,13 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end, upper_dyadic, upper_end
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure, table_html
+from verified_dp.ends import ball_of, readable
 from verified_dp.questions.curve import new_axes, text_of
 from verified_dp.reading import optional
 from verified_dp.search.deadline import OutOfTime
@@ -184,8 +185,8 @@ class TradeOff:
             return self._shown(quantity, least, most, digits)
 
     def _shown(self, quantity: str, low: arb, high: arb, digits: int) -> Enclosure:
-        return replace(self._words, lower=lower_dyadic(low), upper=upper_dyadic(high), quantity=quantity, budget={},
-                       order="both", digits=digits)
+        return replace(self._words, lower=readable(lower_dyadic(low)), upper=readable(upper_dyadic(high)),
+                       quantity=quantity, budget={}, order="both", digits=digits)
 
     def _at(self, epsilon: Fraction, digits: int) -> Enclosure:
         """delta at eps, or for eps < 0 of the swapped relation at -eps: kept with the most digits that were asked."""

@@ -15,6 +15,7 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Claim, Relation, Spec
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number, fraction_text
+from verified_dp.core.kernel.shown import decimal_text
 from verified_dp.spec import parse_spec
 
 
@@ -203,7 +204,7 @@ def _only(key: str, value: object, sampling: str, scheme: str) -> None:
 
 
 def _written(number: Number) -> str:
-    return number.strip() if isinstance(number, str) else exact.decimal_text(exact.exact(number))
+    return number.strip() if isinstance(number, str) else decimal_text(exact.exact(number))
 
 
 def _short(number: Fraction) -> str:

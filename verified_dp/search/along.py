@@ -17,7 +17,8 @@ from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.engines.contour import LineValues
 from verified_dp.core.engines.rays import RaysValues, RayValues, bound_gauss
-from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, ball, largest, lower_end, upper_end
+from verified_dp.core.engines.shared import all_powers
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, largest, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.theorems import proved_by
 

@@ -10,11 +10,11 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.closed import is_single
 from verified_dp.core.engines.exact import ExactWitness
+from verified_dp.core.engines.reductions import ReadValues
 from verified_dp.core.families.batches.attack import AttackWitness, from_above, from_below, shuffled_epochs
 from verified_dp.core.families.batches.shuffled import Corner, ShuffledEpoch
 from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.witnesses import ReadValues
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.deadline import Budget
 from verified_dp.search.one_direction import OneDirection

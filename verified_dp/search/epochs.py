@@ -80,7 +80,7 @@ def _at_tilt(model: LatticeModel, place: float, goal: float, tilt: float) -> Til
         if right > _HIGHEST:
             return None
         period, right, left = _by_whole_moments(model, place, tilt, goal)
-    variance = float(model.loss.mean_shift_squared) + sum(count * float(law.part.variance)
+    variance = float(model.loss.mean_shift_squared) + sum(count * float(law.on_line.part.variance)
                                                           for law, count in _allocated(model))
     omega = math.sqrt(2 * (size - goal + 1) / variance)
     bits = (size - goal) / math.log(2) + math.log2(sum(count for _, count in model.parts)) + 2
@@ -112,10 +112,10 @@ def _seconds(model: LawModel, tilt: float, omega: float, bits: float, count: flo
     assert isinstance(law, RandomAllocationLoss)
     logs = model.log_masses + tilt * model.points - np.log(np.gradient(model.points))
     near = model.points[logs > logs.max() - bits * math.log(2)]
-    variance = float(law.part.variance)
+    variance = float(law.on_line.part.variance)
     places = 2 + float(near[-1] - near[0]) * (omega + math.sqrt(2 * bits * math.log(2) / variance)) / (2 * math.pi)
     sums = near if law.order == "remove" else -near[::-1]
-    deviation = math.sqrt(math.log1p(math.expm1(min(2 * float(law.part.most), 600.0)) / law.rounds))
+    deviation = math.sqrt(math.log1p(math.expm1(min(2 * float(law.on_line.part.most), 600.0)) / law.rounds))
     cells = np.clip(np.maximum(np.where(sums < 0, deviation, 2 * deviation), sums / 4), None, 0.5) / 1.5
     bands = min(places, 1 + float((np.diff(sums) / cells[:-1]).sum()))
     cancelled = max(float(sums[-1]) * 1.5, 0.0)

@@ -17,10 +17,11 @@ from flint import arb, ctx
 from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness, is_integral
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.rules import is_on_lines
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.law import SWAPPED, is_on_lines
+from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float
 from verified_dp.search.magnitudes import require_floats, why_no_floats

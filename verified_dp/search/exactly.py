@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import ctx
 
-from verified_dp.core.engines.exact import ExactWitness, exact_infinity_mass
+from verified_dp.core.engines.exact import ExactWitness, exact_infinity_mass, largest_loss
 from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.ends import End, end_of
@@ -23,7 +23,7 @@ Pair = tuple[Answer | None, Answer | None]
 
 def enclose_end(loss: ComposedLoss) -> tuple[End, End] | None:
     """Ends around the largest finite loss; None where there is none, or it is not known."""
-    known = loss.largest_loss()
+    known = largest_loss(loss)
     if known is not None:
         return end_of(known), end_of(known)
     largest = None if loss.only_moments else loss.enclose_largest_loss()

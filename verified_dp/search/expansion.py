@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
+from verified_dp.core.engines.direct import is_direct
 from verified_dp.core.engines.expansion import Expansion, ExpansionWitness, enclose_expansion, tilted_steps
 from verified_dp.core.engines.expansion_cells import (
     HIGHEST,
@@ -28,7 +29,7 @@ from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.law import Law, is_direct
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.deadline import check_time, timed
 from verified_dp.search.direct import DirectModel
 from verified_dp.search.line import as_float, dyadic, kept_window, node_rule

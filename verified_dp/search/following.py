@@ -20,6 +20,7 @@ import numpy as np
 
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.core.engines.contour import LineValues
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.kernel.bounds import Bounds, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -99,7 +100,7 @@ class Following(OneDirection):
         return float(near.bounds.upper.log())
 
     def _afresh(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        smooth = self.has_contour and not self.loss.direct_parts and (not self.few or self._has_line(epsilon, bits))
+        smooth = self.has_contour and not direct_parts(self.loss) and (not self.few or self._has_line(epsilon, bits))
         answer = super().enclose(epsilon, bits + MARGIN if smooth else bits, method, budget)
         if all(one.values is not None for _, one in answer.by_side()):
             self._kept, self._here = [*self._kept[-MANY + 1:], answer], None
@@ -192,7 +193,7 @@ class Following(OneDirection):
             if several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
             return
-        cells = bits > CELL_BITS and bool(self.loss.direct_parts)
+        cells = bits > CELL_BITS and bool(direct_parts(self.loss))
         if cells or (not self.has_contour and (self.is_sharp or not has_listed(self.loss))):
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
@@ -230,7 +231,7 @@ class Following(OneDirection):
 
     def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget) -> list[Sequence[Fraction]]:
         """One evaluation for all of them; the halves where it would lose too much."""
-        stretch, wanted, before = self._stretch(part), bits + SPARE, math.inf if self.loss.direct_parts else -math.inf
+        stretch, wanted, before = self._stretch(part), bits + SPARE, math.inf if direct_parts(self.loss) else -math.inf
         for _ in range(TRIES):
             if stretch is None:
                 break

@@ -13,10 +13,11 @@ from typing import ClassVar
 import numpy as np
 from flint import arb, ctx
 
+from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.families.sampling.sampled import SampledLoss
-from verified_dp.core.kernel.balls import ball, kept
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law
 from verified_dp.search.deadline import check_time, timed

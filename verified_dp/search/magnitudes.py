@@ -41,7 +41,7 @@ def _numbers(law: Any) -> Iterator[tuple[str, Fraction | SquareRoot]]:
     """The numbers of a law, and of the laws within it, whose size matters."""
     if isinstance(law, ComposedLoss):
         yield from (number for part, _ in law.laws for number in _numbers(part))
-    elif is_a(law, "guarantees.renyi:RenyiLoss"):
+    elif is_a(law, "guarantees.orders:RenyiLoss"):
         yield from (("bound", number) for corner in law.corners for number in corner if number)
     elif is_dataclass(law):
         for field in fields(law):

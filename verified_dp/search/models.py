@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import RevealedLines, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule
@@ -219,5 +220,5 @@ def float_loss(loss: ComposedLoss, shared: bool = False) -> FloatLoss:
                 for family in (lines(loss).families if shared else ((part,) for part in lines(loss).node_parts))]
     end = loss.enclose_largest_loss()
     return FloatLoss(families, float(loss.mean_shift_squared), math.inf if end is None else float(end),
-                     [(DirectModel(law), float(count)) for law, count in loss.direct_parts],
+                     [(DirectModel(law), float(count)) for law, count in direct_parts(loss)],
                      [FloatAlternatives(law, float(count)) for law, count in lines(loss).revealed_parts])

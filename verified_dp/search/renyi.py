@@ -18,12 +18,14 @@ from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.moment import MomentWitness
 from verified_dp.core.engines.node_moment import moment_witness
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.rules import RuleLaw
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import MomentBound
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law, RuleLaw
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.deadline import timed
 from verified_dp.search.line import choose_nodes, dyadic
 from verified_dp.search.transforms import FloatLaw

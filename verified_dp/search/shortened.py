@@ -11,12 +11,12 @@ from flint import arb, ctx
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.reductions import ReadValues
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.shortened import INNER, ShortenedWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Mixture
-from verified_dp.core.kernel.witnesses import ReadValues
 from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import Budget, OutOfTime

@@ -17,7 +17,8 @@ import numpy as np
 from flint import arb, ctx
 
 from verified_dp.core.engines.moment import MomentWitness, bound_relative_entropy, enclose_crossing
-from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import MomentBound
 from verified_dp.core.kernel.balls import ball, lower_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED

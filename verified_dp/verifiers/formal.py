@@ -19,6 +19,7 @@ from typing import Any
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.exact import has_rational_end
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.families.guarantees.mechanism import ZCDP
@@ -33,7 +34,7 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Grouped, Relation, Spec
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.kernel.gaussian import GaussianLoss
-from verified_dp.core.kernel.law import Law, has_rational_end
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian

@@ -13,6 +13,7 @@ from math import gcd, lcm
 
 from flint import arb, ctx, fmpz_poly
 
+from verified_dp.core.engines.exact import has_rational_end
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.engines.lattice import Above, Below
 from verified_dp.core.kernel.balls import ball
@@ -20,7 +21,7 @@ from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
 from verified_dp.core.kernel.gaussian import GaussianLoss
-from verified_dp.core.kernel.law import Law, has_rational_end
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers.formal import FormalPart, Kind, Product, infinity_above, part_record, read_parts

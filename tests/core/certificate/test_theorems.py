@@ -23,7 +23,8 @@ from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.certificate.check import verify
 from verified_dp.core.kernel.certificate.theorems import theorems_record

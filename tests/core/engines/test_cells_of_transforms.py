@@ -8,7 +8,8 @@ from flint import acb, arb, ctx
 from verified_dp import Composition, Exponential, Laplace, PoissonSampled, PrivacyProfile
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.listed import Direct
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.kernel.composed import ComposedLoss
 

@@ -15,7 +15,8 @@ from verified_dp.core.engines.node_moment import EarlierChernoff
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.balls import ball

@@ -30,7 +30,7 @@ from verified_dp.core.families.finite.halves import (
 from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
-from verified_dp.core.kernel.balls import ball, ball_of
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate import check
 from verified_dp.core.kernel.certificate.check import check_work
 from verified_dp.core.kernel.certificate.document import CONTENT, canonical, sealed
@@ -39,6 +39,7 @@ from verified_dp.core.kernel.composition import Claim, Composition, Relation, Sp
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.witnesses import evaluate
+from verified_dp.ends import ball_of
 from verified_dp.profile import privacy_profile
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.halves import has_halves, plan_halves

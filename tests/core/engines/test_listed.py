@@ -23,13 +23,14 @@ from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianL
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.families.sampling.sampled import SampledLoss
-from verified_dp.core.kernel.balls import ball, ball_of
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.witness import read_witness, witness_record
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.witnesses import evaluate
+from verified_dp.ends import ball_of
 from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice_model import LatticeModel, Outcomes
 from verified_dp.search.outcomes import plan_outcomes

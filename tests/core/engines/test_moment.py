@@ -17,7 +17,8 @@ from verified_dp.core.engines.moment import MomentValues, MomentWitness
 from verified_dp.core.engines.node_moment import EarlierChernoff, EarlierRenyi, moment_witness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.families.finite.atomic import FiniteLoss
-from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor

@@ -13,7 +13,8 @@ from flint import arb, ctx
 from verified_dp import ZCDP, ApproximateDP, Gaussian, Renyi, compose, privacy_profile
 from verified_dp.core.engines.moment import EarlierDivergences, MomentValues, MomentWitness
 from verified_dp.core.families.finite.atomic import FiniteLoss
-from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss

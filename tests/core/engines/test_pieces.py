@@ -16,7 +16,8 @@ from verified_dp.core.engines import truncated
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_exact
 from verified_dp.core.engines.pieces import count_pieces
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds

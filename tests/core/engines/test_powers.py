@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.powers import Column, cut, enclose_power, enclose_products, turned_sum
+from verified_dp.core.engines.powers import Column, enclose_products
+from verified_dp.core.engines.series import cut, enclose_power, turned_sum
 from verified_dp.core.kernel.balls import ball
 
 

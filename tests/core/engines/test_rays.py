@@ -15,9 +15,10 @@ from verified_dp.core.engines import rays
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import enclose_nodes
 from verified_dp.core.engines.rays import Level, Ray, RaysWitness
+from verified_dp.core.engines.shared import gauss_rule
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.kernel.balls import gauss_rule, largest
+from verified_dp.core.kernel.balls import largest
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate

@@ -11,11 +11,12 @@ from flint import acb, arb, ctx
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import bound_mass
+from verified_dp.core.engines.rules import DiscreteRule, is_on_lines
 from verified_dp.core.families.allocation.density_line import Line
-from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss, enclose_moments
+from verified_dp.core.families.allocation.on_line import enclose_moments
+from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import DiscreteRule, is_on_lines
 
 THEOREM = pytest.mark.theorem("T168-allocation-line")
 
@@ -86,7 +87,7 @@ def test_the_orders_are_one_transform(rounds: int, noise: F, tilt: F) -> None:
 
 def places(law: RandomAllocationLoss, tilt: F, frequency: int, bits: int) -> Line:
     """The line of a law for a tilt."""
-    return Line(law, law.part, ball(tilt) + (law.order == "remove"), arb(frequency), bits)
+    return Line(law.on_line, law.on_line.part, ball(tilt) + (law.order == "remove"), arb(frequency), bits)
 
 
 @THEOREM
@@ -172,12 +173,12 @@ def test_the_left_of_a_place_is_bounded(noise: F, first: F) -> None:
     law = RandomAllocationLoss(2, noise, "add")
     with ctx.workprec(96):
         step = arb(1) / 64
-        densities = [(x, law.enclose_one_density(x, 1))
+        densities = [(x, law.on_line.enclose_one_density(x, 1))
                      for x in (ball(first) - (n + arb(1) / 2) * step for n in range(400))]
         for power in (F(1, 2), F(3), F(20)):
             truth = sum((step * (ball(power) * x).exp() * density for x, density in densities), arb(0))
             for bits in (2, 10, 40):
-                bound = law.bound_below(ball(power), ball(first), truth * arb(2) ** -bits)
+                bound = law.on_line.bound_below(ball(power), ball(first), truth * arb(2) ** -bits)
                 assert truth * (1 - arb(2) ** -6) < bound < truth * 64
 
 
@@ -190,7 +191,7 @@ def test_places_out_of_reach_tell_nothing(order: str) -> None:
         rule, moment = line.join(F(1), -3, [line.weigh(F(1), j) for j in range(-3, 4)])
         assert not rule.error.is_finite() and not moment.is_finite()
     if order == "remove":
-        assert not law.bound_above(arb(60), arb(1), arb(1)).is_finite()
+        assert not law.on_line.bound_above(arb(60), arb(1), arb(1)).is_finite()
 
 
 @pytest.mark.parametrize("order", ["remove", "add"])
@@ -199,10 +200,10 @@ def test_powers_that_are_not_above_zero_tell_nothing(order: str, power: F) -> No
     """e^{ax} <= e^{ab} below b, and the moments of the add order, need a > 0."""
     law = RandomAllocationLoss(2, F(1), order)
     with ctx.workprec(64):
-        assert not law.bound_below(ball(power), arb(1), arb(1)).is_finite()
+        assert not law.on_line.bound_below(ball(power), arb(1), arb(1)).is_finite()
         rule, moment = places(law, power - (order == "remove"), 1, 20).join(F(1, 8), -3, [arb(1)] * 7)
         assert not rule.error.is_finite() and not moment.is_finite()
-        assert order == "remove" or not law.bound_above(ball(power), arb(20), arb(1)).is_finite()
+        assert order == "remove" or not law.on_line.bound_above(ball(power), arb(20), arb(1)).is_finite()
 
 
 def composed(order: str, rounds: int, noise: F, count: int) -> ComposedLoss:

@@ -21,7 +21,8 @@ from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussia
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.finite.mechanism import Finite, RandomizedResponse
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.balls import ball

@@ -7,18 +7,20 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb, ctx
 
+from verified_dp.core.engines.direct import DirectLaw
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.gaussian import GaussianLoss
-from verified_dp.core.kernel.law import DirectLaw, Law
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.deadline import Budget
 from verified_dp.search.one_direction import OneDirection
 

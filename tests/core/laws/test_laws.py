@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
+from verified_dp.core.engines.direct import DirectLaw
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.batches.truncated_batch import TruncatedBatchLoss
 from verified_dp.core.families.clones.clones import CloneLoss, CloneOddsLoss
@@ -24,12 +25,13 @@ from verified_dp.core.families.discrete.discrete_gaussian import (
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss, bound_past_half_turn
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import SWAPPED as CORE_SWAPPED
-from verified_dp.core.kernel.law import DirectLaw, Law
+from verified_dp.core.kernel.law import Law
 
 F = Fraction
 PAIR = ((F(1, 2), F(1, 5)), (F(2, 5), F(1, 5)), (F(0), F(3, 5)), (F(1, 10), F(0)))

@@ -31,6 +31,7 @@ from verified_dp.core.families.allocation.lognormal import (
     enclose_chords,
 )
 from verified_dp.core.families.allocation.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
+from verified_dp.core.families.allocation.on_line import enclose_moments
 from verified_dp.core.families.allocation.put import (
     PutValues,
     enclose_put,
@@ -39,7 +40,7 @@ from verified_dp.core.families.allocation.put import (
     power_table,
     put_values,
 )
-from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss, enclose_moments
+from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
 from verified_dp.core.kernel.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.exact import SquareRoot

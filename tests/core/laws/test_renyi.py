@@ -11,11 +11,12 @@ from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.engines.direct import DirectLaw
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.law import DirectLaw
 
 ORDERS = [Fraction(order) for order in ("3/2", "2", "7/2", "9", "20")]
 

@@ -10,7 +10,8 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
 from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
 from verified_dp.core.families.sampling.mechanism import PoissonSampled

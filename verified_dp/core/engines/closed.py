@@ -14,9 +14,11 @@ from flint import arb, ctx
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import is_itemised
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, VALUE, Work, nothing, words
+
+Terms = Callable[[arb], tuple[arb, dict[str, arb]]]
+"""From eps to a ball, and bounds by source of how far H_{e^eps} may be from it."""
 
 
 def has_closed_form(loss: ComposedLoss) -> bool:
@@ -122,7 +124,8 @@ class ClosedFormValues:
 
     @cached_property
     @proved_by("T33-sum-and-errors")
-    def _terms(self) -> Callable[[arb], tuple[arb, dict[str, arb]]]:
+    def _terms(self) -> Terms:
         """A ball for delta, and the errors beside it."""
         law, found = self.loss.parts[0][0] if is_single(self.loss) else None, way(self.loss)
-        return law.itemise_hockey_stick if is_itemised(law) else lambda epsilon: (found(self.loss, epsilon), {})
+        terms: Terms = getattr(law, "itemise_hockey_stick", lambda epsilon: (found(self.loss, epsilon), {}))
+        return terms

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
+from verified_dp.core.engines.direct import DirectLaw, direct_parts
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
@@ -29,11 +30,13 @@ from verified_dp.core.engines.nodes import (
     enclose_families,
     work_of_nodes,
 )
-from verified_dp.core.engines.powers import Column, cut, enclose_products, turn_sums, turned_sum
+from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
+from verified_dp.core.engines.rules import RuleLaw
+from verified_dp.core.engines.series import cut, turned_sum
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import SWAPPED, DirectLaw, Law, RuleLaw
+from verified_dp.core.kernel.law import SWAPPED, Law
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Values
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
@@ -84,7 +87,7 @@ def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: a
                           between: Callable[[], None] = nothing) -> arb:
     """Bound |M(tilt + iw)| of the composition for every w >= frequency; rules: one for each law with nodes."""
     log_bound = loss.enclose_gaussian_exponent(acb(tilt, frequency)).real
-    for direct, count in paced(loss.direct_parts, between):
+    for direct, count in paced(direct_parts(loss), between):
         log_bound += count * direct.bound_transform_beyond(tilt, frequency).log()
     for nodes, count in paced(chain(*enclose_families(loss, rules, between)), between):
         log_bound += count * nodes.beyond(tilt, frequency).log()
@@ -172,9 +175,9 @@ class LineWitness:
             return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
         listed, rest = self._split(loss)
         ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
-        ordered = ordered and (self.left >= 0 or (self.left < -1 and not rest.direct_parts and not listed))
+        ordered = ordered and (self.left >= 0 or (self.left < -1 and not direct_parts(rest) and not listed))
         covered = all(cells > 0 and stride > 0 for cells, stride in self.cover) and bool(
-            listed or not self.cover or (not self.reaches and rest.direct_parts))
+            listed or not self.cover or (not self.reaches and direct_parts(rest)))
         known = all(law.lists(reach) for law, _, reach in listed) and len(self.reaches) in (0, len(loss.parts))
         seen = lines(rest)
         return seen.has_line and ordered and covered and known and all(
@@ -203,7 +206,7 @@ class LineWitness:
     def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> LineValues:
         """Enclose the composed transform on the line, and bound everything else that does not depend on eps."""
         reached, rest = self._split(loss)
-        celled = [count for _, count, _ in reached] or [count for _, count in rest.direct_parts if self.cover]
+        celled = [count for _, count, _ in reached] or [count for _, count in direct_parts(rest) if self.cover]
         bits = BOUND_BITS + (2 * sum(celled).bit_length() if celled else 0)
         with ctx.workprec(self.prec):
             tilt, step = ball(self.tilt), ball(self.step)
@@ -211,14 +214,14 @@ class LineWitness:
             node_sets = list(chain(*families))
             columns = [column for family in paced(families, between)
                        for column in _enclose_family_on_line(family, tilt, step, self.count, between)]
-            direct = [_enclose_direct_on_line(law, tilt, step, self.count, between) for law, _ in rest.direct_parts]
+            direct = [_enclose_direct_on_line(law, tilt, step, self.count, between) for law, _ in direct_parts(rest)]
             with ctx.workprec(BOUND_BITS):
                 errors = [nodes.line_error(tilt, upper_end(column[0].abs_upper()))
                           for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]
             by_nodes = [Column(column, *error, count)
                         for column, error, (_, count) in zip(columns, errors, node_sets, strict=True)]
             by_rule = [Column(column, error, arb(0), count)
-                       for (column, error), (_, count) in zip(direct, rest.direct_parts, strict=True)]
+                       for (column, error), (_, count) in zip(direct, direct_parts(rest), strict=True)]
             listed = _outcomes(reached, between)
             tilted = listed.tilted(tilt) if listed else []
             by_list = [Column(one.enclose_on_line(step, self.count, between), arb(0), arb(0), count)
@@ -281,7 +284,7 @@ class LineWitness:
         bounds = 8 * EXPONENTIAL * ((1 + len(self.cover)) * tails + made)
         cells = 0 if self.reaches else sum(abs(cells) for cells, _ in self.cover)
         direct = sum((1 + len(self.cover)) * law.rule_work(self.prec)
-                     + (frequencies + cells) * law.transform_work(self.prec) for law, _ in rest.direct_parts)
+                     + (frequencies + cells) * law.transform_work(self.prec) for law, _ in direct_parts(rest))
         entries = 2 * nodes * root_above(frequencies) + 4 * frequencies
         found = Work(products * words(self.prec) + bounds + direct, entries * entry_bytes(self.prec))
         if not listed:

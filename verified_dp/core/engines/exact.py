@@ -12,15 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Protocol, TypeGuard, runtime_checkable
 
 from flint import arb, ctx, fmpz
 
+from verified_dp.core.engines.direct import direct_parts, offers
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.ends import MAX_BITS, End, end_of
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, words
@@ -105,10 +107,31 @@ def _shared(masses: Sequence[tuple[fmpz, fmpz]], count: int) -> Iterator[tuple[f
         yield above * last_p**rest, below * last_q**rest
 
 
+@runtime_checkable
+class RationalEnd(Protocol):
+    """A law whose largest finite loss is a known rational number."""
+
+    def largest_loss(self) -> Fraction:
+        """The supremum of the finite loss."""
+
+
+def has_rational_end(law: Law) -> TypeGuard[RationalEnd]:
+    """Whether it is."""
+    return offers(law, RationalEnd)
+
+
+@proved_by("T07-ends")
+def largest_loss(loss: ComposedLoss) -> Fraction | None:
+    """The supremum of S where every law's is a known rational number; None elsewhere."""
+    ends = [(law.largest_loss() if has_rational_end(law) else None, count) for law, count in loss.laws]
+    known = [end * count for end, count in ends if end is not None]
+    return sum(known, Fraction(0)) if len(known) == len(ends) else None
+
+
 @proved_by("T07-ends")
 def is_past_support(loss: ComposedLoss, epsilon: Fraction) -> bool:
     """Whether eps is certainly at least the largest finite loss."""
-    exact = loss.largest_loss()
+    exact = largest_loss(loss)
     if exact is not None:
         return epsilon >= exact
     largest = loss.enclose_largest_loss()
@@ -124,7 +147,7 @@ def falls_until(loss: ComposedLoss, epsilon: Fraction, mass: arb | Fraction) -> 
     """
     if not mass < 1:
         return None
-    exact = loss.largest_loss()
+    exact = largest_loss(loss)
     if exact is not None:
         return end_of(epsilon) if epsilon <= exact else None
     largest = loss.enclose_largest_loss()
@@ -185,7 +208,7 @@ class ExactWitness:
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of the ends of all laws, and of the terms at eps = 0."""
-        ends = 2 * sum(law.transform_work(self.prec) for law, _ in loss.direct_parts)
+        ends = 2 * sum(law.transform_work(self.prec) for law, _ in direct_parts(loss))
         terms = 0 if loss.only_moments else _TERM * (count_terms(loss) or 0) * words(MAX_BITS)
         return Work(8 * EXPONENTIAL * words(self.prec) + ends + terms)
 

@@ -17,6 +17,8 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.atoms import is_atomic
+from verified_dp.core.engines.direct import is_direct
 from verified_dp.core.engines.expansion_cells import (
     HIGHEST,
     Cover,
@@ -34,7 +36,6 @@ from verified_dp.core.engines.tilted_moments import MomentRule, MomentTable, has
 from verified_dp.core.kernel.balls import ball, lower_end, normal_density, normal_tail, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import is_atomic, is_direct
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, words
 

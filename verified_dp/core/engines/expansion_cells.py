@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 from flint import acb, arb, fmpq
 
+from verified_dp.core.engines.direct import is_direct
 from verified_dp.core.engines.expansion_tables import CUMULANTS, TERMS
 from verified_dp.core.engines.lines import has_nodes
 from verified_dp.core.engines.nodes import NodeRule, bound_transform_beyond, enclose_nodes
 from verified_dp.core.engines.tilted_moments import MomentTable, TiltedMoments, enclose_moments, has_range
 from verified_dp.core.kernel.balls import ball, disc, upper_end
-from verified_dp.core.kernel.law import Law, is_direct
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced
 

@@ -14,7 +14,8 @@ from typing import Protocol
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import ball, kept, lower_end, upper_end
+from verified_dp.core.engines.shared import kept
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.law import Law

@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
-from flint import acb, arb
+from flint import arb
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.rules import is_on_lines, is_ruled
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law, is_on_lines, is_ruled
+from verified_dp.core.kernel.law import Law
 
-
-class CurveNodes(Protocol):
-    """The nodes of a law on a curve, as `NodeSet` offers them."""
-
-    place: ClassVar[None]
-
-    @property
-    def losses(self) -> list[acb]:
-        """Of all nodes."""
-
-    def weights(self, z: acb) -> list[acb]:
-        """Enclose their weights."""
-
-    def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
-        """Bound the quadrature error and the tails at every w >= 0."""
-
-    def beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(tilt+iw)| for every w >= frequency."""
-
-
-class CurveLaw(Law, Protocol):
-    """A law whose rule is panels on a curve."""
-
-    def enclose_panels(self, length: Fraction, panels: int, points: int, height: Fraction,
-                       frequency: arb) -> CurveNodes:
-        """Enclose the nodes of so many panels, for frequencies up to a bound."""
+if TYPE_CHECKING:
+    from verified_dp.core.engines.nodes import NodeRule
+    from verified_dp.core.engines.revealed import RevealedNodes
 
 
 class RevealedLines(Law, Protocol):
     """One of several laws with nodes, with the same chances under P and Q, and which one is revealed (T166)."""
 
     @property
-    def alternatives(self) -> tuple[MixtureLines | CurveLaw, ...]:
+    def alternatives(self) -> tuple[Law, ...]:
         """The laws, none where some has no nodes; one on a curve comes after a mixture."""
 
     @property
@@ -53,6 +32,9 @@ class RevealedLines(Law, Protocol):
 
     def enclose_shares(self) -> tuple[arb, ...]:
         """Enclose their chances."""
+
+    def enclose_revealed(self, rules: Sequence[NodeRule], frequency: arb) -> RevealedNodes:
+        """Enclose the nodes of all, for frequencies up to a bound; rules: one for each."""
 
 
 def has_nodes(law: object) -> TypeGuard[MixtureLines]:
@@ -110,20 +92,20 @@ class Lines:
     @cached_property
     def has_transform(self) -> bool:
         """Whether every part has a transform, by nodes or directly: what the contour needs."""
-        known = sum(not is_on_lines(law) for law, _ in self._loss.direct_parts)
+        known = sum(not is_on_lines(law) for law, _ in direct_parts(self._loss))
         return len(self.node_parts) + known == len(self._loss.parts) and not self._loss.only_moments
 
     @cached_property
     def has_line(self) -> bool:
         """Whether the transform is known on vertical lines."""
-        known = len(self.node_parts) + len(self._loss.direct_parts) + len(self.revealed_parts)
+        known = len(self.node_parts) + len(direct_parts(self._loss)) + len(self.revealed_parts)
         return known == len(self._loss.parts) and not self._loss.only_moments
 
     @property
     def decays(self) -> bool:
         """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
         spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
-                     for law, count in self._loss.direct_parts)
+                     for law, count in direct_parts(self._loss))
         shown = any(count >= law.least_count for law, count in self.revealed_parts)
         return bool(self._loss.mean_shift_squared or self.node_parts) or shown or spread
 

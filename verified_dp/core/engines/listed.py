@@ -9,18 +9,13 @@ from itertools import pairwise
 
 from flint import acb, arb
 
+from verified_dp.core.engines.atoms import is_atomic
+from verified_dp.core.engines.direct import DirectLaw, direct_parts, is_direct
 from verified_dp.core.engines.powers import turn_sums
+from verified_dp.core.engines.rules import is_on_lines, is_ruled
 from verified_dp.core.kernel.balls import integer_above, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import (
-    DirectLaw,
-    Law,
-    Listed,
-    is_atomic,
-    is_direct,
-    is_on_lines,
-    is_ruled,
-)
+from verified_dp.core.kernel.law import Law, Listed
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
@@ -192,7 +187,7 @@ class Direct:
 
 def split_cells(loss: ComposedLoss, tilt: arb) -> tuple[list[tuple[Direct, int]], ComposedLoss]:
     """The laws that are bounded cell by cell, with counts, and the loss of all others."""
-    celled = [(Direct(law, tilt), count) for law, count in loss.direct_parts if has_cells(law)]
+    celled = [(Direct(law, tilt), count) for law, count in direct_parts(loss) if has_cells(law)]
     return celled, replace(loss, parts=tuple((law, count) for law, count in loss.parts
                                              if not (is_direct(law) and has_cells(law))))
 

@@ -25,13 +25,14 @@ from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     NodeRule,
     NodeSet,
-    bound_share_error,
     count_nodes,
     enclose_nodes,
+    geometric,
     work_of_nodes,
 )
 from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
-from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, ball, disc, lower_end, plus_minus, upper_end
+from verified_dp.core.engines.shared import all_powers
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, disc, lower_end, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED
@@ -42,6 +43,18 @@ MAX_VOTES = 64
 """Of a mark: each costs a product per node."""
 _TERMS = 8
 """Of Taylor's series for nodes whose losses hardly differ."""
+
+
+@proved_by("T149-marked-losses")
+def bound_share_error(nodes: NodeSet, exponent: arb, growth: arb, size: arb) -> arb:
+    """Bound the quadrature error of a share of M(exponent), real, whose sum with its tails is at most `size`.
+
+    growth: what the share's modulus gains at most on the lines beside that of the nodes. As T09, for the share alone.
+    """
+    if not nodes.is_inside:
+        return arb.pos_inf()
+    kappa = 2 * growth * nodes.law.enclose_strip_factor(exponent, *nodes.lengths[:2]) / geometric(nodes.rule)
+    return upper_end(kappa * size / (1 - kappa)) if kappa < 1 else arb.pos_inf()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from typing import ClassVar, NamedTuple
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.kernel.balls import ball, normal_tail, powers
+from verified_dp.core.engines.shared import powers
+from verified_dp.core.kernel.balls import ball, normal_tail
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.exact import SquareRoot, square
 from verified_dp.core.kernel.theorems import proved_by

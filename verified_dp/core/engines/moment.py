@@ -13,20 +13,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Protocol, TypeGuard
 
 from flint import acb, arb, ctx
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import SWAPPED, Law, has_only_moments
+from verified_dp.core.kernel.law import SWAPPED, Law
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, paced, words
 
 MOST_POWERS = 8
 """Two are enough (T180)."""
+
+
+class OnlyMoments(Law, Protocol):
+    """A law known by bounds on its moments alone: log_moment is +inf beyond the stated orders."""
+
+    def bound_relative_entropy(self) -> arb:
+        """Bound E[L]."""
+
+
+def has_only_moments(law: Law) -> TypeGuard[OnlyMoments]:
+    """Whether nothing is known of it but bounds on its moments."""
+    return law.only_moments
 
 
 @proved_by("T180-moment")
@@ -128,8 +141,8 @@ class MomentWitness:
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of the moments."""
-        units = 2 * sum(law.transform_work(self.prec) + law.rule_work(self.prec) for law, _ in loss.direct_parts)
-        units += sum(law.value_work(self.prec) for law, _ in loss.parts if has_only_moments(law))
+        units = 2 * sum(law.transform_work(self.prec) + law.rule_work(self.prec) for law, _ in direct_parts(loss))
+        units += sum(law.value_work(self.prec) for law, _ in loss.parts if law.only_moments)
         return Work(len(self.powers) * (units + EXPONENTIAL * words(self.prec)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -11,18 +11,28 @@ from typing import ClassVar
 
 from flint import acb, arb
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import has_nodes, is_revealed, lines
 from verified_dp.core.engines.moment import MomentWitness, bound_log_moments
 from verified_dp.core.engines.nodes import (
     NodeRule,
+    count_all_nodes,
     enclose_families,
     enclose_nodes,
-    work_of_moment,
+    work_of_nodes,
 )
 from verified_dp.core.kernel.balls import upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import Work, nothing, paced
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
+
+
+def work_of_moment(loss: ComposedLoss, rules: Sequence[NodeRule], prec: int) -> Work:
+    """Of E[e^{l S}] at one l."""
+    nodes, direct = count_all_nodes(loss, rules), 2 * sum(law.transform_work(prec) + law.rule_work(prec)
+                                                          for law, _ in direct_parts(loss))
+    direct += sum(law.value_work(prec) for law, _ in loss.parts if law.only_moments)
+    return Work(2 * EXPONENTIAL * work_of_nodes(loss, rules) * words(prec) + direct, 2 * nodes * entry_bytes(prec))
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from flint import acb, acb_mat, arb, arb_mat
 
-from verified_dp.core.engines.lines import CurveLaw, CurveNodes, has_nodes, lines
+from verified_dp.core.engines.direct import direct_parts
+from verified_dp.core.engines.lines import has_nodes, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place
+from verified_dp.core.engines.rules import is_on_lines
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.bounds import bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import has_only_moments, is_on_lines
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
+from verified_dp.core.kernel.work import nothing, paced
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.revealed import RevealedNodes
 
 
 @dataclass(frozen=True)
@@ -133,49 +138,8 @@ class NodeSet:
         return arb(0) if self.place is None else self.place.shift
 
 
-@dataclass(frozen=True)
-class RevealedNodes:
-    """The nodes of several laws, of which one holds and is known to hold, and their chances (T166)."""
-
-    shares: tuple[arb, ...]
-    parts: tuple[NodeSet | CurveNodes, ...]
-
-    place: ClassVar[None] = None
-    """They have no leader."""
-
-    @cached_property
-    def losses(self) -> list[acb]:
-        """Of all."""
-        return [loss for nodes in self.parts for loss in nodes.losses]
-
-    @proved_by("T166-revealed-laws")
-    def weights(self, z: acb) -> list[acb]:
-        """Enclose W_j(z) times the chance of its law."""
-        return [share * weight for share, nodes in zip(self.shares, self.parts, strict=True)
-                for weight in nodes.weights(z)]
-
-    @property
-    def shift(self) -> arb:
-        """Nothing."""
-        return arb(0)
-
-    @proved_by("T166-revealed-laws")
-    def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
-        """Both errors as of one law, averages of the laws' own."""
-        errors = [nodes.line_error(tilt) for nodes in self.parts]
-        return self._average(quadrature for quadrature, _ in errors), self._average(tails for _, tails in errors)
-
-    @proved_by("T166-revealed-laws")
-    def beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(tilt+iw)| for every w >= frequency, the average of the laws' bounds."""
-        return self._average(nodes.beyond(tilt, frequency) for nodes in self.parts)
-
-    @proved_by("T166-revealed-laws")
-    def _average(self, values: Iterable[arb]) -> arb:
-        return upper_end(sum((share * value for share, value in zip(self.shares, values, strict=True)), arb(0)))
-
-
-AnyNodes = NodeSet | RevealedNodes
+AnyNodes: TypeAlias = "NodeSet | RevealedNodes"
+"""Of one law, or of several of which one holds."""
 
 
 @proved_by("T08-shifted-line")
@@ -212,15 +176,6 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
                       for law, base, place in zip(others, bases, places, strict=True)]
 
 
-@proved_by("T167-half-line")
-def _enclose_one(law: MixtureLines | CurveLaw, rule: NodeRule, frequency: arb) -> NodeSet | CurveNodes:
-    """Of a curve a rule is read as panels 1, ..., last of length `step` with `cells` points each, and ellipses."""
-    if isinstance(law, MixtureLines):
-        return enclose_nodes(law, rule)
-    return law.enclose_panels(rule.step, rule.last if rule.first == 1 else 0, rule.cells, rule.height,
-                              upper_end(frequency))
-
-
 def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule], between: Callable[[], None] = nothing,
                      frequency: Fraction = Fraction(0)) -> list[list[tuple[AnyNodes, int]]]:
     """The nodes of every law with its count, family by family: of each law alone, or of those that share a loss.
@@ -233,13 +188,12 @@ def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule], between: Cal
         list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
         for family, rule in paced(zip(families, rules, strict=False), between)]
     for law, count in paced(lines(loss).revealed_parts, between):
-        nodes = tuple(_enclose_one(one, next(rest), ball(frequency)) for one in law.alternatives)
-        found.append([(RevealedNodes(law.enclose_shares(), nodes), count)])
+        found.append([(law.enclose_revealed(list(islice(rest, len(law.alternatives))), ball(frequency)), count)])
     return found
 
 
 @proved_by("T08-shifted-line")
-def _geometric(rule: NodeRule) -> arb:
+def geometric(rule: NodeRule) -> arb:
     """Enclose e^{2 pi b/h} - 1."""
     return (2 * arb.pi() * ball(rule.half_width / rule.step)).expm1()
 
@@ -254,24 +208,12 @@ def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tup
     if not nodes.is_inside:
         return arb.pos_inf(), arb.pos_inf()
     height, half_width = nodes.lengths[:2]
-    kappa = 2 * nodes.law.enclose_strip_factor(tilt, height, half_width) / _geometric(nodes.rule)
+    kappa = 2 * nodes.law.enclose_strip_factor(tilt, height, half_width) / geometric(nodes.rule)
     tails = nodes.bound_tails(acb(tilt))
     mass = (bound_total(nodes, tilt) if total is None else total) + tails
     if not kappa < 1:
         return arb.pos_inf(), tails
     return upper_end(kappa * mass / (1 - kappa)), tails
-
-
-@proved_by("T149-marked-losses")
-def bound_share_error(nodes: NodeSet, exponent: arb, growth: arb, size: arb) -> arb:
-    """Bound the quadrature error of a share of M(exponent), real, whose sum with its tails is at most `size`.
-
-    growth: what the share's modulus gains at most on the lines beside that of the nodes. As T09, for the share alone.
-    """
-    if not nodes.is_inside:
-        return arb.pos_inf()
-    kappa = 2 * growth * nodes.law.enclose_strip_factor(exponent, *nodes.lengths[:2]) / _geometric(nodes.rule)
-    return upper_end(kappa * size / (1 - kappa)) if kappa < 1 else arb.pos_inf()
 
 
 @proved_by("T09-total-mass")
@@ -289,7 +231,7 @@ def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]], ex
     """
     point = ball(exponent)
     log_mass = loss.enclose_gaussian_exponent(acb(point)).real
-    for law, count in paced(loss.direct_parts, between):
+    for law, count in paced(direct_parts(loss), between):
         moment = law.bound_moment(point) if is_on_lines(law) else law.enclose_moment(point)
         log_mass += count * moment.log()
     for nodes, count in paced(node_sets, between):
@@ -309,7 +251,7 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     if not nodes.is_central:
         return arb.pos_inf()
     height, half_width = nodes.lengths[:2]
-    kappa = 2 * nodes.law.enclose_modulus_factor(tilt, height, half_width) / _geometric(nodes.rule)
+    kappa = 2 * nodes.law.enclose_modulus_factor(tilt, height, half_width) / geometric(nodes.rule)
     tails = nodes.bound_tails(acb(tilt))
     at_rest, beyond = bound_moduli(nodes, [acb(tilt), acb(tilt, frequency)])
     at_rest += tails
@@ -355,11 +297,3 @@ def count_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
     """Nodes of all laws."""
     sizes = [len(family) for family in lines(loss).ruled(len(rules))] + _revealed_sizes(loss, rules)
     return sum(count_nodes([rule]) * size for rule, size in zip(rules, sizes, strict=False))  # exact: integers
-
-
-def work_of_moment(loss: ComposedLoss, rules: Sequence[NodeRule], prec: int) -> Work:
-    """Of E[e^{l S}] at one l."""
-    nodes, direct = count_all_nodes(loss, rules), 2 * sum(law.transform_work(prec) + law.rule_work(prec)
-                                                          for law, _ in loss.direct_parts)
-    direct += sum(law.value_work(prec) for law, _ in loss.parts if has_only_moments(law))
-    return Work(2 * EXPONENTIAL * work_of_nodes(loss, rules) * words(prec) + direct, 2 * nodes * entry_bytes(prec))

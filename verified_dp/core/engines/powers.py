@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, disc, powers, upper_end
+from verified_dp.core.engines.series import enclose_power, split
+from verified_dp.core.engines.shared import all_powers
+from verified_dp.core.kernel.balls import BOUND_BITS, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced, words
 
 Factor = TypeVar("Factor", acb, arb)
-FEW = 16
-"""Powers up to this one are products: four squarings at most, and boxes wrap little."""
 _PART = 64
 """After so many powers a run may be given up."""
 
@@ -25,19 +25,6 @@ class Column:
     quadrature: arb
     node_tail: arb
     count: int
-
-
-@proved_by("T12-powers")
-def enclose_power(x: acb, count: int) -> acb:
-    """Enclose x^count: few factors multiplied; else exp(count log x), the branch cut turned away, or a disc about 0."""
-    if count <= FEW:
-        return x**count
-    if x.rel_accuracy_bits() <= count.bit_length() + 1 or x.is_zero():
-        return disc(x.abs_upper() ** count)
-    if x.real < 0:
-        power = ((-x).log() * count).exp()
-        return -power if count % 2 else power
-    return (x.log() * count).exp()
 
 
 @dataclass(frozen=True)
@@ -116,7 +103,7 @@ def turn_sums(rows: Sequence[Sequence[acb]], turns: Sequence[acb], count: int,
 
     between: called now and then during a long one, which is made in parts.
     """
-    babies = _split(count, len(rows))
+    babies = split(count, len(rows))
     giants = -(-(count + 1) // babies)
     baby = all_powers(turns, babies)
     leaps = all_powers([x * y for x, y in zip(baby[-1], turns, strict=True)], giants // 2 + 1)
@@ -139,25 +126,3 @@ def _leap(row: Sequence[acb], leaps: Sequence[Sequence[acb]], count: int) -> lis
 
 _LONG = 2 * 10**6
 """Units of work of a product, about .2 seconds, from which on it is made in parts of a quarter of that."""
-
-
-def cut(terms: Sequence[acb]) -> acb_mat:
-    """The terms in rows of about as many as there are rows, filled up with zeros: what `turned_sum` takes."""
-    babies = _split(len(terms) - 1, 1)
-    giants = -(-len(terms) // babies)
-    return acb_mat(giants, babies, [*terms, *[acb(0)] * (giants * babies - len(terms))])
-
-
-def turned_sum(rows: acb_mat, turn: acb) -> acb:
-    """Enclose sum_m term_m turn^m, |turn| = 1, where `rows` are the cut terms, by baby and giant steps."""
-    babies = powers(turn, rows.ncols())
-    giants = powers(babies[-1] * turn, rows.nrows())
-    return (acb_mat([giants]) * (rows * acb_mat([[baby] for baby in babies])))[0, 0]
-
-
-def _split(count: int, rows: int) -> int:
-    """About sqrt((count + 1) rows), at least 2, at most count + 1."""
-    babies = 2
-    while babies * babies < (count + 1) * rows and babies < count + 1:
-        babies += 1
-    return babies

@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import (
@@ -33,16 +34,9 @@ from verified_dp.core.engines.nodes import (
     enclose_families,
     work_of_nodes,
 )
-from verified_dp.core.engines.powers import enclose_power
-from verified_dp.core.kernel.balls import (
-    BOUND_BITS,
-    all_powers,
-    ball,
-    gauss_rule,
-    largest,
-    smallest,
-    upper_end,
-)
+from verified_dp.core.engines.series import enclose_power
+from verified_dp.core.engines.shared import all_powers, gauss_rule
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, largest, smallest, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.theorems import proved_by
@@ -313,7 +307,7 @@ class RaysWitness:
         """The side conditions that are plain comparisons of exact numbers; every step has nodes or is Gaussian."""
         seen = lines(loss)
         laws = [law for law, _ in seen.node_parts] + [one for law, _ in seen.revealed_parts for one in law.alternatives]
-        stated = seen.has_line and not loss.direct_parts and len(laws) == len(self.nodes) == len(self.cuts)
+        stated = seen.has_line and not direct_parts(loss) and len(laws) == len(self.nodes) == len(self.cuts)
         return stated and len(laws) >= 1 and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
             isinstance(law, MixtureLines) and _parts(law.side, rule, cut)
             for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))

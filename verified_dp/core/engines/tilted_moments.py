@@ -17,6 +17,8 @@ from functools import cached_property
 
 from flint import acb, arb, ctx
 
+from verified_dp.core.engines.atoms import is_atomic
+from verified_dp.core.engines.direct import DirectLaw, is_direct
 from verified_dp.core.engines.lines import has_nodes
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule
@@ -24,7 +26,7 @@ from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, plus_minu
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import square
-from verified_dp.core.kernel.law import DirectLaw, Law, is_atomic, is_direct
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced
 

@@ -19,7 +19,8 @@ from verified_dp.core.engines.pieces import (
     prepare_tails,
     spare_bits,
 )
-from verified_dp.core.kernel.balls import ball, kept, upper_end
+from verified_dp.core.engines.shared import kept
+from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.bounds import bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.theorems import proved_by

@@ -1,6 +1,7 @@
 """Which family each kind of mechanism and each sampling scheme belongs to: loaded when one of them is named.
 
-A family is a folder: `mechanism.py` (what is stated, and in which words), `pair.py` (its dominating pairs), its laws.
+A family is a folder: `mechanism.py` (what is stated, and in which words), `pair.py` (its dominating pairs; in
+`variants.py` those on samples and for groups, where these are many), its laws.
 Nothing that a document says is ever imported by its name: the tables are fixed.
 """
 
@@ -80,23 +81,33 @@ SCHEMES: Mapping[str, type[Sampled]] = Lazy({
 """scheme -> class; its `readers` are its numbers and how to read them."""
 
 
-def load_pairs(kind: type) -> None:
+VARIANTS = frozenset({"discrete", "guarantees", "laplace", "sampling"})
+"""Families whose pairs on samples and for groups have a file of their own."""
+
+
+def load_pairs(kind: type, file: str) -> None:
     """Load the dominating pairs of the family that a class of mechanisms stands in."""
-    home, _, file = kind.__module__.rpartition(".")
-    if kind.__name__ == "Grouped":
-        import_module(f"{_FAMILIES}groups.pair")
-    elif file == "mechanism" and home.startswith(_FAMILIES):
-        import_module(f"{home}.pair")
+    home, _, place = kind.__module__.rpartition(".")
+    family = "groups" if kind.__name__ == "Grouped" else home.removeprefix(_FAMILIES)
+    if family == "groups" or (place == "mechanism" and family != home):
+        import_module(f"{_FAMILIES}{family}.pair")
+        if file != "pair" and family in VARIANTS:
+            import_module(f"{_FAMILIES}{family}.{file}")
 
 
-def by_family(function: Callable[..., _Loaded]) -> Any:
+def by_family(function: Callable[..., _Loaded], file: str = "pair") -> Any:
     """`functools.singledispatch` on a mechanism, whose family registers what it knows when it is first asked."""
     found = singledispatch(function)
 
     @wraps(function)
     def call(mechanism: object, *others: Any) -> _Loaded:
-        load_pairs(type(mechanism))
+        load_pairs(type(mechanism), file)
         return found(mechanism, *others)
 
     call.register = found.register  # type: ignore[attr-defined]
     return call
+
+
+def for_variants(function: Callable[..., _Loaded]) -> Any:
+    """The same of what a family knows on samples and for groups."""
+    return by_family(function, "variants")

@@ -6,16 +6,12 @@ for every point of its input balls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache, wraps
-from typing import TypeVar, TypeVarTuple
 
 import flint
-from flint import acb, arb, ctx, fmpq
+from flint import acb, arb, fmpq
 
 from verified_dp.core.kernel.dyadic import Dyadic, integer_of
-from verified_dp.core.kernel.ends import End, Ratio
 from verified_dp.core.kernel.errors import Undecided, Unsupported
 from verified_dp.core.kernel.exact import SquareRoot
 
@@ -33,9 +29,6 @@ def check_version(found: str) -> None:
 
 
 check_version(flint.__version__)
-
-_Arguments = TypeVarTuple("_Arguments")
-_Result = TypeVar("_Result")
 
 BOUND_BITS = 64
 """Precision at which one-sided bounds are evaluated: they need a few digits, always rounded to the safe side."""
@@ -94,14 +87,6 @@ def smallest(values: list[arb]) -> arb:
     return bound
 
 
-def least_upper(bounds: list[arb]) -> arb:
-    """Bound from above what each of the balls bounds from above, by the least of their upper ends."""
-    bound = arb.pos_inf()
-    for value in bounds:
-        bound = bound.min(upper_end(value))
-    return bound
-
-
 def normal_tail(x: arb) -> arb:
     """Enclose P(Z > x) for a standard normal Z: erfc(x / sqrt 2) / 2, with relative accuracy at any x."""
     return (x / arb(2).sqrt()).erfc() / 2
@@ -117,47 +102,6 @@ def step_down(x: arb) -> arb:
     if x < 0:
         return arb(1)
     return arb(0) if x >= 0 else arb(0).union(arb(1))
-
-
-def kept(size: int) -> Callable[[Callable[[*_Arguments], _Result]], Callable[[*_Arguments], _Result]]:
-    """Keep the last results of a function of hashable arguments, at each precision for itself."""
-
-    def decorate(function: Callable[[*_Arguments], _Result]) -> Callable[[*_Arguments], _Result]:
-        @lru_cache(maxsize=size)
-        def at(prec: int, *arguments: *_Arguments) -> _Result:
-            return function(*arguments)
-
-        @wraps(function)
-        def call(*arguments: *_Arguments) -> _Result:
-            return at(ctx.prec, *arguments)
-
-        vars(call)["cache_clear"] = at.cache_clear
-        return call
-
-    return decorate
-
-
-@kept(256)
-def gauss_rule(points: int) -> list[tuple[arb, arb]]:
-    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1], from the largest node to the smallest."""
-    half = [arb.legendre_p_root(points, i, True) for i in range((points + 1) // 2)]
-    return half + [(-node, weight) for node, weight in half[: points // 2][::-1]]
-
-
-def all_powers(bases: Sequence[acb], count: int) -> list[list[acb]]:
-    """Enclose all bases^0, ..., bases^(count-1), with about log2(count) roundings each, so that boxes hardly wrap."""
-    table = [[acb(1)] * len(bases), list(bases)][:count]
-    for n in range(2, count):
-        table.append([x * y for x, y in zip(table[n // 2], table[n - n // 2], strict=True)])
-    return table
-
-
-def powers(base: acb, count: int) -> list[acb]:
-    """Enclose base^0, ..., base^(count-1), as `all_powers`."""
-    table = [acb(1), base][:count]
-    for n in range(2, count):
-        table.append(table[n // 2] * table[n - n // 2])
-    return table
 
 
 def lower_dyadic(x: arb) -> Dyadic:
@@ -176,16 +120,3 @@ def upper_dyadic(x: arb) -> Dyadic:
         return Dyadic.infinity()
     mantissa, exponent = end.man_exp()
     return Dyadic(int(mantissa), int(exponent))
-
-
-def ball_of(value: End) -> arb:
-    """The ball of an end, exact for a dyadic one."""
-    if isinstance(value, Ratio):
-        return ball(value)
-    return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))
-
-
-def binomial_mass(n: int, k: int, p: arb, q: arb) -> arb:
-    """Enclose comb(n, k) p^k q^(n-k), p and q positive."""
-    ways = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
-    return (ways + k * p.log() + (n - k) * q.log()).exp()

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball
-from verified_dp.core.kernel.gaussian import GaussianLoss
-from verified_dp.core.kernel.law import DirectLaw, Law, has_only_moments, has_rational_end, is_direct
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
@@ -45,20 +44,20 @@ class ComposedLoss:
         return {}
 
     @cached_property
-    def direct_parts(self) -> tuple[tuple[DirectLaw, int], ...]:
-        """The parts whose transform is known in closed form."""
-        return tuple((law, count) for law, count in self.parts if is_direct(law))
-
-    @cached_property
     def only_moments(self) -> bool:
         """Whether some part is known by bounds on its moments alone: then only one Renyi order bounds delta."""
-        return any(has_only_moments(law) for law, _ in self.parts)
+        return any(law.only_moments for law, _ in self.parts)
 
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:
         """All laws, the Gaussian one included."""
-        gaussian = GaussianLoss(self.mean_shift_squared, self.order)
-        return (*self.parts, (gaussian, 1)) if self.mean_shift_squared else self.parts
+        return (*self.parts, (self._gaussian, 1)) if self.mean_shift_squared else self.parts
+
+    @property
+    def _gaussian(self) -> Law:
+        from verified_dp.core.kernel.gaussian import GaussianLoss  # where there is one
+
+        return GaussianLoss(self.mean_shift_squared, self.order)
 
     def in_order(self, order: str) -> ComposedLoss:
         """The loss of the same steps composed in another order."""
@@ -78,20 +77,13 @@ class ComposedLoss:
         return _sum_of((law.enclose_largest_loss(), count) for law, count in self.laws)
 
     @proved_by("T07-ends")
-    def largest_loss(self) -> Fraction | None:
-        """The supremum of S where every law's is a known rational number; None elsewhere."""
-        ends = [(law.largest_loss() if has_rational_end(law) else None, count) for law, count in self.laws]
-        known = [end * count for end, count in ends if end is not None]
-        return sum(known, Fraction(0)) if len(known) == len(ends) else None
-
-    @proved_by("T07-ends")
     def enclose_smallest_loss(self) -> arb | None:
         """Enclose the infimum of S: the sum of the laws' infima; None where it is -inf."""
         return _sum_of((law.enclose_smallest_loss(), count) for law, count in self.laws)
 
     def enclose_alone(self, epsilon: arb) -> arb:
         """Enclose delta(eps) where there is at most one law, one time."""
-        law = self.laws[0][0] if self.laws else GaussianLoss(Fraction(0))
+        law = self.laws[0][0] if self.laws else self._gaussian
         return law.enclose_hockey_stick(epsilon)
 
     @proved_by("T44-infinity-mass")

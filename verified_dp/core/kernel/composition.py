@@ -6,23 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from math import comb  # exact: integers
 from typing import Any, ClassVar
 
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.mechanisms import Gaussian, Release, Stated
-
-
-def check_gaussian(mechanism: object, scheme: str) -> None:
-    """Refuse all but a Gaussian in its first form."""
-    if isinstance(mechanism, Release):
-        raise Unsupported(f"{mechanism.stated.name} under {scheme}: a theorem covers the Gaussian only", "sampling")
-    if not isinstance(mechanism, Gaussian):
-        raise InvalidInput("mechanism", mechanism, "a Gaussian")
-    if mechanism.sigma is not None:
-        raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
 
 
 class Relation(StrEnum):
@@ -61,23 +50,9 @@ class Sampled(Stated):
         return ()
 
 
-MAX_DRAWS = 512
-"""More draws, or records of a group on a sample, would take too long: every one adds a component to the mixture."""
-
-
 Component = tuple[Fraction, Fraction]
 """(mean, weight > 0)."""
 Mixture = tuple[Component, ...]
-
-
-def binomial_weights(trials: int, probability: Fraction) -> tuple[Fraction, ...]:
-    """P(Bin(trials, probability) = n) for n = 0..trials.
-
-    >>> binomial_weights(2, Fraction(1, 2))
-    (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
-    """
-    rest = 1 - probability
-    return tuple(comb(trials, n) * probability**n * rest ** (trials - n) for n in range(trials + 1))
 
 
 @dataclass(frozen=True)
@@ -215,22 +190,6 @@ def _schemes(mechanism: Mechanism | Composition) -> Iterator[type]:
     elif isinstance(mechanism, Sampled | Grouped):
         yield from [type(mechanism)] * isinstance(mechanism, Sampled)
         yield from _schemes(mechanism.mechanism)
-
-
-def check_sampled(mechanism: object) -> None:
-    """Refuse all but a Gaussian in its first form, a release that may run on samples, or a composition of such."""
-    if isinstance(mechanism, Composition):
-        for part, _ in mechanism.parts:
-            if not isinstance(part, Gaussian | Release):
-                raise InvalidInput("mechanism", part, "a mechanism without sampling of its own inside of a sample")
-            check_sampled(part)
-    elif isinstance(mechanism, Release):
-        if reason := mechanism.stated.not_sampled:
-            raise Unsupported(f"{mechanism.stated.name} on a Poisson sample: {reason}", "sampling")
-    elif not isinstance(mechanism, Gaussian):
-        raise InvalidInput("mechanism", mechanism, "a Gaussian, another release, or a composition of such")
-    elif mechanism.sigma is not None:
-        raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
 
 
 def _pairs(part: object) -> Iterator[tuple[Mechanism, int]]:

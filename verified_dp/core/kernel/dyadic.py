@@ -16,10 +16,9 @@ from flint import arb, ctx, fmpz
 from verified_dp.core.kernel.errors import InvalidInput, OutOfRange, Undecided
 
 _DYADIC = re.compile(r"(0|-?[1-9][0-9]{0,99999})\*2\^(0|-?[1-9][0-9]{0,30})")
-_MAX_SHIFT = 10**6  # beyond, a dyadic is not written out as a fraction
-_EXACT_EXPONENT = 20_000  # up to here decimals come from integer arithmetic
+MAX_SHIFT = 10**6  # beyond, a dyadic is not written out as a fraction
+EXACT_EXPONENT = 20_000  # up to here decimals come from integer arithmetic
 _UNORDERED = 2  # neither less, nor equal, nor greater: beside nan
-_FORMAT = re.compile(r"(.?[<>^])?([-+ ]?)([1-9]\d*)?(,?)(?=[.eEfFgG%])(?:\.(\d+))?([eEfFgG%]?)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +29,8 @@ class Dyadic(Fraction):
     exponent; arithmetic gives Fractions. Where a numerator or a denominator is needed that does not fit, for infinity
     and beyond 2^(+-10^6), OutOfRange is raised, an OverflowError. So does a Decimal that stands left of such a number.
 
-    >>> Dyadic(12, -3), str(Dyadic(12, -3)), Dyadic(12, -3) == 1.5, Dyadic(12, -3) / 7, f"{Dyadic(1, -13):.2e}"
-    (Dyadic(3, -1), '3*2^-1', True, Fraction(3, 14), '1.22e-04')
+    >>> Dyadic(12, -3), str(Dyadic(12, -3)), Dyadic(12, -3) == 1.5, Dyadic(12, -3) / 7
+    (Dyadic(3, -1), '3*2^-1', True, Fraction(3, 14))
     """
 
     mantissa: int
@@ -118,7 +117,7 @@ class Dyadic(Fraction):
             return self._compare_dyadic(other)
         if isinstance(other, Rational):
             return self._compare_ratio(int(other.numerator), int(other.denominator))
-        too_long = isinstance(other, decimal.Decimal) and abs(other.adjusted()) > _MAX_SHIFT
+        too_long = isinstance(other, decimal.Decimal) and abs(other.adjusted()) > MAX_SHIFT
         if too_long or not hasattr(other, "as_integer_ratio"):
             return None
         try:
@@ -170,7 +169,7 @@ class Dyadic(Fraction):
     _numerator, _denominator = numerator, denominator  # what the methods of Fraction read
 
     def _shifted(self, number: int, exponent: int) -> int:
-        if self.is_infinite or abs(exponent) > _MAX_SHIFT:
+        if self.is_infinite or abs(exponent) > MAX_SHIFT:
             advice = "finite and with an exponent of 2 of at most 10^6 in size to become a fraction"
             raise OutOfRange("value", str(self), f"{advice} (decimal_down and decimal_up write every number)")
         return number << exponent if exponent > 0 else number
@@ -182,48 +181,7 @@ class Dyadic(Fraction):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Dyadic.infinity, ()) if self.is_infinite else (Dyadic, (self.mantissa, self.exponent))
-
-    def to_decimal(self, digits: int = 28, rounding: str = decimal.ROUND_HALF_EVEN) -> decimal.Decimal:
-        """The number rounded once to that many significant digits, for people: `decimal` names the roundings.
-
-        OutOfRange beyond the exponents that Decimal has.
-        """
-        if self.is_infinite:
-            return decimal.Decimal("Infinity")
-        if abs(self.top) > 3 * decimal.MAX_EMAX:
-            raise OutOfRange("value", str(self), "within Decimal's range (decimal_down and decimal_up write any)")
-        context = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
-        if abs(self.exponent) <= _EXACT_EXPONENT:
-            return context.divide(decimal.Decimal(self.numerator), decimal.Decimal(self.denominator))
-        for more in (10, 100, 1000):
-            low, high = (context.create_decimal(scale(self, digits + more)) for scale in (decimal_down, decimal_up))
-            if low == high:  # so is every number between them
-                return low
-        raise Undecided("how a decimal is rounded needs more bits than were set aside for it")
-
-    def __format__(self, spec: str) -> str:
-        """As a float's, rounded once from the exact number: types e f g % and their precision; else as text."""
-        match = _FORMAT.fullmatch(spec)
-        if match is None:
-            return format(str(self), spec)
-        align, sign, width, comma, places, kind = match.groups(default="")
-        text = self._decimal_text(sign + comma, int(places or 6), kind or "g")
-        return format(text, f"{align or '>'}{width}")
-
-    def _decimal_text(self, flags: str, places: int, kind: str) -> str:
-        if self.is_infinite:
-            return "inf"
-        digits = places + 3
-        if kind in "fF%":
-            digits += self.to_decimal(1, decimal.ROUND_DOWN).adjusted() + 2 * (kind == "%")
-        if digits > _MAX_SHIFT:
-            raise OutOfRange("value", str(self), "shorter than 10^6 digits: write it with e, as in .3e")
-        kept = self.to_decimal(digits if digits > 2 else 2, decimal.ROUND_05UP)  # may be rounded once more
-        kept = kept or decimal.Decimal((0, (0,), -places))  # a 0 with its places, as a float's
-        with decimal.localcontext(decimal.Context(rounding=decimal.ROUND_HALF_EVEN)):
-            text = format(kept, f"{flags}.{places}{kind}")
-        return re.sub(r"([eE][-+])(\d)$", r"\g<1>0\2", text)
+        return (type(self).infinity, ()) if self.is_infinite else (type(self), (self.mantissa, self.exponent))
 
     def __float__(self) -> float:
         """The nearest float (0.0 or inf beyond their range), for plots only: no bound may rest on it."""
@@ -295,7 +253,7 @@ _LOG10_2 = 301029995663981195213738894724493026768189881462108541310427  # floor
 
 def _scale_down(size: Dyadic, power: int, significant: int) -> int:
     """An integer <= size / 10^power, the largest one unless the exponent is gigantic."""
-    if abs(size.exponent) > _EXACT_EXPONENT:
+    if abs(size.exponent) > EXACT_EXPONENT:
         with ctx.workprec(_enough_bits(size, significant)):
             return integer_of((exact_ball(size) / arb(10) ** fmpz(power)).lower().floor())
     top, bottom = _scaled_ratio(size, power)
@@ -304,7 +262,7 @@ def _scale_down(size: Dyadic, power: int, significant: int) -> int:
 
 def _scale_up(size: Dyadic, power: int, significant: int) -> int:
     """An integer >= size / 10^power, the smallest one unless the exponent is gigantic."""
-    if abs(size.exponent) > _EXACT_EXPONENT:
+    if abs(size.exponent) > EXACT_EXPONENT:
         with ctx.workprec(_enough_bits(size, significant)):
             return integer_of((exact_ball(size) / arb(10) ** fmpz(power)).upper().ceil())
     top, bottom = _scaled_ratio(size, power)

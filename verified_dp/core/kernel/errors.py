@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import reprlib
 from fractions import Fraction
-from typing import Any
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
@@ -93,8 +92,3 @@ class InvalidCertificate(VerifiedDPError):
 
     def __str__(self) -> str:
         return _one_line(f"{self.field}: {self.reason}")
-
-
-def with_file(error: Any, file: str) -> Any:
-    """The same InvalidInput or Unsupported, which now also names its file."""
-    return type(error)(*error.args[:-1], file)

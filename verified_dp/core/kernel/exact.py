@@ -121,24 +121,6 @@ def fraction_text(number: Fraction | int | SquareRoot) -> str:
     return top if bottom == "1" else f"{top}/{bottom}"
 
 
-def decimal_text(number: Fraction) -> str:
-    """A number whose denominator divides a power of ten as a decimal, "0.334"; any other as a reduced fraction.
-
-    >>> decimal_text(Fraction(334, 1000)), decimal_text(Fraction(1, 3))
-    ('0.334', '1/3')
-    """
-    places = 0
-    while places < _LONGEST and 10**places % number.denominator:
-        places += 1
-    if places in (0, _LONGEST) or number < 0:
-        return fraction_text(number)
-    whole, rest = divmod(number.numerator * 10**places // number.denominator, 10**places)
-    return f"{fmpz(whole)}.{str(fmpz(rest)).zfill(places)}"
-
-
-_LONGEST = 100
-
-
 @dataclass(frozen=True)
 class SquareRoot:
     """The square root of a positive rational number that is no square, exact; `square_root` makes it."""

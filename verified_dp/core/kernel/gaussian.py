@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball, normal_density, normal_tail, step_down
-from verified_dp.core.kernel.law import SameInEveryOrder, Unbounded
+from verified_dp.core.kernel.law import PlainLaw, Unbounded
 from verified_dp.core.kernel.theorems import proved_by
 
 
@@ -36,7 +36,7 @@ def enclose_gaussian_tails(mean_shift_squared: Fraction, x: arb) -> tuple[arb, a
 
 
 @dataclass(frozen=True)
-class GaussianLoss(SameInEveryOrder, Unbounded):
+class GaussianLoss(PlainLaw, Unbounded):
     """mean_shift_squared = mu^2 > 0: the sum of (mean shift / noise)^2 over the steps."""
 
     mean_shift_squared: Fraction

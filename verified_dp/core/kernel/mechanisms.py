@@ -6,8 +6,8 @@ integer, or a tuple of exact numbers; `None` where it is not stated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -55,6 +55,8 @@ class Stated:
 
     def __repr__(self) -> str:
         """A call that makes it again, of what is stated: "Gaussian('1.1')"."""
+        from verified_dp.core.kernel.shown import call_text  # for people
+
         return call_text(self)
 
     def _read(self, **values: object) -> None:
@@ -66,25 +68,6 @@ class Stated:
     def _set(self, **values: object) -> None:
         for key, value in values.items():
             object.__setattr__(self, key, value)
-
-
-def call_text(value: Any) -> str:
-    """The call that makes a mechanism, or that shows a number or several: fields that are not stated are left out."""
-    if isinstance(value, Fraction):
-        return str(value) if value.denominator == 1 else repr(exact.decimal_text(value))
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(call_text, value[:_SHOWN]))}{', ...' if len(value) > _SHOWN else ''}]"
-    if not isinstance(value, Stated):
-        return repr(value)
-    names = [field.name for field in fields(value)]  # type: ignore[arg-type]
-    stated = [(name, getattr(value, name)) for name in names]
-    told = [("" if name == names[0] else f"{name}=") + call_text(one) for name, one in stated
-            if one != getattr(type(value), name, None)]
-    return f"{type(value).__name__}({', '.join(told)})"
-
-
-_SHOWN = 8
-"""Of several numbers."""
 
 
 @dataclass(frozen=True)
@@ -117,51 +100,6 @@ def _read_up_to(most: int, value: object, key: str) -> int:
 
 
 read_size = up_to(MAX_OUTCOMES)
-
-
-def check_length(values: Sequence[Fraction], key: str, others: Sequence[Fraction], name: str) -> None:
-    """InvalidInput where two lists that belong together differ in length."""
-    if len(values) != len(others):
-        raise InvalidInput(key, len(values), f"a list of {len(others)} numbers, as {name} is")
-
-
-def read_numbers(values: object, key: str) -> tuple[Fraction, ...]:
-    """The values as 1 to MAX_OUTCOMES numbers >= 0."""
-    if isinstance(values, str) or not isinstance(values, Sequence) or not 1 <= len(values) <= MAX_OUTCOMES:
-        raise InvalidInput(key, values, f"a list of 1 to {MAX_OUTCOMES} numbers")
-    return tuple(exact.non_negative(value, f"{key}[{i}]") for i, value in enumerate(values, 1))
-
-
-def read_distribution(values: object, key: str) -> tuple[Fraction, ...]:
-    """The values as probabilities, whose sum is exactly 1."""
-    numbers = read_numbers(values, key)
-    if sum(numbers) != 1:
-        raise InvalidInput(key, sum(numbers), f"a list of numbers whose sum is exactly 1{_advice(numbers)}")
-    return numbers
-
-
-def _advice(numbers: Sequence[Fraction]) -> str:
-    """What to write instead of decimals that were rounded: where their sum is within their last digits of 1."""
-    units = [unit for number in numbers if (unit := _last_digit(number)) is not None]
-    missing = 1 - sum(numbers, Fraction(0))
-    last = numbers[-1] + missing
-    if len(units) < len(numbers) or last < 0 or 2 * abs(missing) > sum(units, Fraction(0)):
-        return ""
-    share = f"1/{len(numbers)}" if len(set(numbers)) == 1 else "1/3"
-    ending = f'"{exact.decimal_text(last)}" in place of the last one'
-    return f': these are rounded; write ratios such as "{share}", or {ending}'
-
-
-def _last_digit(number: Fraction) -> Fraction | None:
-    """The unit of the last decimal; None where decimals do not write it."""
-    for places in range(_MAX_PLACES):
-        if 10**places % number.denominator == 0:
-            return Fraction(1, 10**places)
-    return None
-
-
-_MAX_PLACES = 40
-"""Longer decimals are not taken for rounded ones."""
 
 
 def _check_form(noise_multiplier: object, sigma: object, sensitivity: object) -> None:

@@ -12,17 +12,9 @@ from flint import acb, arb, arb_poly, ctx
 
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.powers import Column, enclose_products
+from verified_dp.core.engines.shared import powers
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.kernel.balls import (
-    BOUND_BITS,
-    ball,
-    largest,
-    lower_end,
-    normal_tail,
-    plus_minus,
-    powers,
-    upper_end,
-)
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, largest, lower_end, normal_tail, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput

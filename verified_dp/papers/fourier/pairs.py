@@ -17,10 +17,11 @@ from os import PathLike
 from verified_dp import spec
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.sampling.checks import binomial_weights
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec, binomial_weights
+from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.losses import ORDERS, compose_steps

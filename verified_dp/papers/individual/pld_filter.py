@@ -21,7 +21,7 @@ from flint import arb, ctx
 from verified_dp.adaptive.budgets import decide, largest_decimal
 from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.balls import ball, ball_of
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, compose
 from verified_dp.core.kernel.dyadic import Dyadic, outward_decimal
 from verified_dp.core.kernel.ends import End
@@ -29,6 +29,7 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.core.kernel.locks import alone
 from verified_dp.enclosure import Estimate
+from verified_dp.ends import ball_of
 from verified_dp.profile import privacy_profile
 
 METHOD = "approximative PLD filter"

@@ -11,12 +11,13 @@ from flint import ctx
 
 from verified_dp.core.families.finite.mechanism import Finite
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.balls import ball_of, lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.enclosure import Enclosure
+from verified_dp.ends import ball_of
 from verified_dp.papers.prv.bounds_curve import dominating_masses, enclose_tails
 
 Ends = tuple[Dyadic, Dyadic]

@@ -9,7 +9,8 @@ from flint import acb, arb, ctx
 from verified_dp.core.engines.tilted_moments import MomentRule, MomentTable, TiltedMoments
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by

@@ -18,7 +18,8 @@ from verified_dp.core.engines.expansion_cells import HIGHEST, Steps
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import OddsLoss
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Self
 
 from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.rules import is_on_lines
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.law import is_on_lines
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.estimates import Estimates

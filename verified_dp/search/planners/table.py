@@ -8,9 +8,11 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from verified_dp.core.engines.atoms import is_atomic
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.rules import is_on_lines
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import is_atomic, is_on_lines
 from verified_dp.search.planners.plan import Planner
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def has_contour(loss: ComposedLoss) -> bool:
 
 def _has_nodes(loss: ComposedLoss) -> bool:
     seen = lines(loss)
-    return bool(seen.node_parts or seen.revealed_parts) and not loss.direct_parts and has_contour(loss)
+    return bool(seen.node_parts or seen.revealed_parts) and not direct_parts(loss) and has_contour(loss)
 
 
 def _is_atomic(loss: ComposedLoss) -> bool:

@@ -15,10 +15,10 @@ from typing import Protocol
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.rules import DiscreteRule
 from verified_dp.core.families.allocation.hyperbola_choice import choose_chords
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, integer_below, lower_dyadic, lower_end, upper_end
 from verified_dp.core.kernel.exact import SquareRoot, square
-from verified_dp.core.kernel.law import DiscreteRule
 from verified_dp.core.kernel.theorems import proved_by
 
 MOST_PLACES = 20_000

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from flint import acb, arb
 
+from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.allocation.hyperbola import ANY, CELL, UNBOUNDED, Arm, Piece, cells_until
 from verified_dp.core.families.allocation.lognormal import EdmundsonMadansky, enclose_chords
 from verified_dp.core.families.allocation.lognormal_nodes import enclose_axis
-from verified_dp.core.kernel.balls import ball, integer_above, integer_below, kept, lower_end, normal_tail, upper_end
+from verified_dp.core.kernel.balls import ball, integer_above, integer_below, lower_end, normal_tail, upper_end
 from verified_dp.core.kernel.exact import SquareRoot
 
 

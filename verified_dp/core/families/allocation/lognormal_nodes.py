@@ -12,19 +12,17 @@ from fractions import Fraction
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
-from verified_dp.core.engines.powers import cut
+from verified_dp.core.engines.series import cut
+from verified_dp.core.engines.shared import all_powers, kept, powers
 from verified_dp.core.kernel.balls import (
     BOUND_BITS,
-    all_powers,
     ball,
     disc,
     integer_above,
     integer_below,
-    kept,
     largest,
     lower_end,
     normal_tail,
-    powers,
     smallest,
     upper_end,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from verified_dp.core.families.sampling.checks import check_gaussian
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.composition import Sampled, check_gaussian
+from verified_dp.core.kernel.composition import Sampled
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.mechanisms import Gaussian, Kind, read_flag

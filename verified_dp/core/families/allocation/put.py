@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
-from verified_dp.core.engines.powers import enclose_power
+from verified_dp.core.engines.series import enclose_power
+from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.allocation.hyperbola import CELL, Arm, Piece
 from verified_dp.core.families.allocation.hyperbola_choice import (
     End,
@@ -32,7 +33,6 @@ from verified_dp.core.kernel.balls import (
     ball,
     disc,
     integer_above,
-    kept,
     lower_end,
     plus_minus,
     upper_dyadic,

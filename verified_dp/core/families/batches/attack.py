@@ -8,12 +8,13 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.reductions import Reading, ReadValues, Reduction
 from verified_dp.core.families.batches.shuffled import Corner, ShuffledEpoch, attack_loss, is_concave
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.witnesses import Reading, ReadValues, Reduction, Values, Witness
+from verified_dp.core.kernel.witnesses import Values, Witness
 from verified_dp.core.kernel.work import EXPONENTIAL, words
 
 

@@ -13,7 +13,7 @@ from flint import arb
 
 from verified_dp.core.families.gaussian.single_step import enclose_sampled_density, enclose_single_remove
 from verified_dp.core.kernel.balls import ball
-from verified_dp.core.kernel.law import SameInEveryOrder, Unbounded
+from verified_dp.core.kernel.law import PlainLaw, Unbounded
 from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FixedBatchLoss(SameInEveryOrder, Unbounded):
+class FixedBatchLoss(PlainLaw, Unbounded):
     """0 < probability = batch / records < 1, noise_multiplier > 0; the symmetric order."""
 
     probability: Fraction

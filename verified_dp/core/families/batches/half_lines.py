@@ -15,8 +15,9 @@ from typing import ClassVar
 
 from flint import acb, arb
 
+from verified_dp.core.engines.shared import gauss_rule
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
-from verified_dp.core.kernel.balls import ball, gauss_rule, normal_tail, upper_end
+from verified_dp.core.kernel.balls import ball, normal_tail, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 
 MAX_POINTS = 2048

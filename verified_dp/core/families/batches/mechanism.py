@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from verified_dp.core.families.sampling.checks import MAX_DRAWS, binomial_weights, check_gaussian, check_sampled
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.composition import (
-    MAX_DRAWS,
-    Composition,
-    Sampled,
-    binomial_weights,
-    check_gaussian,
-    check_sampled,
-)
+from verified_dp.core.kernel.composition import Composition, Sampled
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.mechanisms import Gaussian, Kind, Release, up_to

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -9,9 +10,12 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx
 
 from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.revealed import RevealedNodes, enclose_revealed
+from verified_dp.core.engines.shared import binomial_mass, kept
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.kernel.balls import BOUND_BITS, ball, binomial_mass, integer_above, kept, upper_dyadic
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, integer_above, upper_dyadic
 from verified_dp.core.kernel.law import Law, PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -59,6 +63,14 @@ class TruncatedBatchLoss(PlainLaw):
         with ctx.workprec(BOUND_BITS):
             steps = 32 * arb(2).log() / -self._share().log()
             return integer_above(steps.min(arb(10**18))) if steps.is_finite() else 10**18
+
+    def enclose_revealed(self, rules: Sequence[NodeRule], frequency: arb) -> RevealedNodes:
+        """Enclose the nodes of both."""
+        return enclose_revealed(self.enclose_shares(), self.alternatives, rules, frequency)
+
+    def later_files(self, engine: str) -> tuple[str, ...]:
+        """Both have nodes, and which one holds is known."""
+        return "verified_dp.core.engines.revealed", *self.free.later_files(engine), *self.full.later_files(engine)
 
     @proved_by("T142-displaced-records")
     def enclose_shares(self) -> tuple[arb, ...]:

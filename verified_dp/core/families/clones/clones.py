@@ -15,9 +15,10 @@ from math import isqrt  # exact: integers
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.shared import binomial_mass
 from verified_dp.core.families.batches.truncated_batch import enclose_binomial_tail
-from verified_dp.core.kernel.balls import ball, binomial_mass, integer_above, integer_below, lower_end, upper_end
-from verified_dp.core.kernel.law import SameInEveryOrder
+from verified_dp.core.kernel.balls import ball, integer_above, integer_below, lower_end, upper_end
+from verified_dp.core.kernel.law import PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import words
 
@@ -25,10 +26,11 @@ _TERM = 30
 """Units that one term takes."""
 
 
-class Clones(SameInEveryOrder):
+class Clones(PlainLaw):
     """What both forms share: n = `users` >= 2 and p = e^eps0 > 1."""
 
     users: int
+    order: str
 
     def enclose_largest_loss(self) -> arb:
         """Enclose eps0: nobody else may answer."""

@@ -12,9 +12,10 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx, fmpq, fmpz
 
-from verified_dp.core.kernel.balls import ball, integer_above, kept, normal_tail, upper_end
+from verified_dp.core.engines.shared import kept
+from verified_dp.core.kernel.balls import ball, integer_above, normal_tail, upper_end
 from verified_dp.core.kernel.dyadic import integer_of
-from verified_dp.core.kernel.law import Listed, SameInEveryOrder, Unbounded
+from verified_dp.core.kernel.law import Listed, PlainLaw, Unbounded
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import words
 
@@ -23,7 +24,7 @@ _TERM = 80
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianLoss(SameInEveryOrder, Unbounded):
+class DiscreteGaussianLoss(PlainLaw, Unbounded):
     """sigma_squared = s^2 > 0, sensitivity = D >= 1. The pair is its own mirror image, so every order is the same."""
 
     sigma_squared: Fraction

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from verified_dp.core.families.discrete.mechanism import (
     DiscreteGaussian,
     DiscreteGaussianVector,
     DiscreteLaplace,
     DiscreteLaplaceVector,
 )
-from verified_dp.core.families.groups.pair import group_step
-from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.exact import square_root
 from verified_dp.core.kernel.steps import Step, pair_in_order, step_of, with_theorem
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -41,23 +36,6 @@ def _discrete_gaussian(mechanism: DiscreteGaussian, order: str, relation: Relati
     return Step(pair, DiscreteGaussianLoss(s2, shift))
 
 
-@random_shift.register
-@proved_by("T74-sampled-shifts")
-def _discrete_laplace_shift(inner: DiscreteLaplace, setting: Setting) -> Step:
-    from verified_dp.core.families.discrete.shifts import DiscreteLaplaceMixtureLoss  # of such samples alone
-
-    return shifted_sample(inner, setting, inner.sensitivity, partial(DiscreteLaplaceMixtureLoss, inner.scale))
-
-
-@random_shift.register
-@proved_by("T74-sampled-shifts")
-def _discrete_gaussian_shift(inner: DiscreteGaussian, setting: Setting) -> Step:
-    from verified_dp.core.families.discrete.shifts import DiscreteGaussianMixtureLoss  # of such samples alone
-
-    deviation = square_root(inner.sigma_squared)
-    return shifted_sample(inner, setting, inner.sensitivity, partial(DiscreteGaussianMixtureLoss, deviation))
-
-
 @step_of.register
 @proved_by("T150-shifts-by-norm")
 def _discrete_laplace_vector(mechanism: DiscreteLaplaceVector, order: str, relation: Relation) -> Step:
@@ -75,18 +53,3 @@ def _discrete_gaussian_vector(mechanism: DiscreteGaussianVector, order: str, rel
     squared = mechanism.sensitivity**2
     step = step_of(ZCDP((squared.numerator // squared.denominator) / (2 * mechanism.sigma_squared)), order, relation)
     return with_theorem(step, "T151-discrete-gaussian-vectors")
-
-
-@random_shift.register
-@proved_by("T150-shifts-by-norm")
-def _discrete_laplace_vector_shift(inner: DiscreteLaplaceVector, setting: Setting) -> Step:
-    """Two records that replace each other move different coordinates."""
-    refuse_sample(inner.stated.name, setting)
-
-
-@group_step.register
-@proved_by("T72-groups", "T151-discrete-gaussian-vectors")
-def _vector_group(mechanism: DiscreteGaussianVector, size: int, order: str, relation: Relation) -> Step:
-    """Sensitivities add up."""
-    whole = DiscreteGaussianVector(mechanism.sigma_squared, size * mechanism.sensitivity)
-    return with_theorem(step_of(whole, order, relation), "T72-groups")

@@ -13,10 +13,11 @@ from typing import ClassVar
 
 from flint import arb
 
+from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.discrete.discrete_gaussian import enclose_distribution
 from verified_dp.core.families.finite.atomic import Atom, AtomicLaw
 from verified_dp.core.families.gaussian.mixture import MixtureCurve, MixturePair, places
-from verified_dp.core.kernel.balls import ball, integer_below, kept
+from verified_dp.core.kernel.balls import ball, integer_below
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.dyadic import integer_of
 from verified_dp.core.kernel.exact import SquareRoot, square

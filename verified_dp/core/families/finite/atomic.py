@@ -13,7 +13,7 @@ from typing import ClassVar
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball, step_down, upper_end
-from verified_dp.core.kernel.law import Listed, PlainLaw, SameInEveryOrder
+from verified_dp.core.kernel.law import Listed, PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, words
 
@@ -25,14 +25,10 @@ _ATOM = 100
 
 
 class AtomicLaw(PlainLaw):
-    """What the laws with finitely many outcomes share; a subclass gives `enclose_atoms`, `order` and `in_order`."""
+    """What the laws with finitely many outcomes share; a subclass gives `enclose_atoms` and `order`."""
 
     order: str
     decays: ClassVar[bool] = False
-
-    def in_order(self, order: str) -> AtomicLaw:
-        """The same step composed in another order."""
-        raise NotImplementedError
 
     def enclose_atoms(self) -> list[Atom]:
         """Enclose the masses of the outcomes under P and under Q (exact zeros where they are 0)."""
@@ -212,7 +208,7 @@ def _power_of(base: Fraction, ratio: Fraction) -> int | None:
 
 
 @dataclass(frozen=True)
-class OddsLoss(SameInEveryOrder, AtomicLaw):
+class OddsLoss(AtomicLaw):
     """P = (1-d) (e^eps, 1, others) / (e^eps + 1 + others) and mass d at infinity; Q mirrored.
 
     others = 0: the pair of Kairouz, Oh and Viswanath for (eps, d). others = k - 2, d = 0: k-ary randomised response.
@@ -262,7 +258,7 @@ class OddsLoss(SameInEveryOrder, AtomicLaw):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplaceLoss(SameInEveryOrder, AtomicLaw):
+class DiscreteLaplaceLoss(AtomicLaw):
     """Noise of mass (1-r)/(1+r) r^|x| on the integers, r = e^{-1/scale}, and an integer shift `sensitivity` >= 1."""
 
     scale: Fraction
@@ -308,10 +304,6 @@ class SampledAtomicLoss(AtomicLaw):
     base: AtomicLaw
     probability: Fraction
     order: str
-
-    def in_order(self, order: str) -> SampledAtomicLoss:
-        """The same step in the remove or the add order."""
-        return replace(self, order=order)
 
     @proved_by("T49-sampled")
     def enclose_atoms(self) -> list[Atom]:

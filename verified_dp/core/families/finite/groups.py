@@ -9,12 +9,11 @@ from flint import arb
 
 from verified_dp.core.families.finite.atomic import Atom, AtomicLaw
 from verified_dp.core.kernel.balls import ball
-from verified_dp.core.kernel.law import SameInEveryOrder
 from verified_dp.core.kernel.theorems import proved_by
 
 
 @dataclass(frozen=True)
-class GroupOddsLoss(SameInEveryOrder, AtomicLaw):
+class GroupOddsLoss(AtomicLaw):
     """The pair of Kairouz, Oh and Viswanath for (g eps, d_g), d_g = delta (1 + e^eps + ... + e^{(g-1) eps}) < 1.
 
     epsilon, infinity_mass: eps and delta of one record; size: g.

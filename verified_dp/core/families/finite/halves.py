@@ -20,8 +20,9 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.shared import binomial_mass
 from verified_dp.core.families.finite.atomic import AtomicLaw
-from verified_dp.core.kernel.balls import BOUND_BITS, ball, binomial_mass, integer_below, lower_end, upper_end
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, integer_below, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law

@@ -9,7 +9,8 @@ from fractions import Fraction
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Kind, Release, check_length, read_distribution
+from verified_dp.core.kernel.lists import check_length, read_distribution
+from verified_dp.core.kernel.mechanisms import Kind, Release
 
 
 def read_categories(value: object, key: str) -> int:

@@ -5,7 +5,7 @@
     symmetric   P = (1-q) N(0, s^2) + q N(1, s^2),  Q = (1-q) N(0, s^2) + q N(-1, s^2)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import arb
 
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place, mirrored
-from verified_dp.core.families.gaussian.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
-from verified_dp.core.kernel.balls import ball, binomial_mass, integer_below, kept, upper_end
+from verified_dp.core.engines.shared import binomial_mass, kept
+from verified_dp.core.kernel.balls import ball, integer_below, upper_end
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import SquareRoot, square
@@ -23,9 +23,11 @@ from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
     from verified_dp.core.engines.two_steps import Ramp
+    from verified_dp.core.families.gaussian.single_step import StepValue
 
 _NOTHING: Mixture = ((Fraction(0), Fraction(1)),)
 _ONE, _UP, _DOWN = [Fraction(0)], [Fraction(0), Fraction(1)], [Fraction(0), Fraction(-1)]
+_BY_NODES = frozenset(f"verified_dp.core.engines.{name}" for name in ("contour", "rays", "marked", "node_moment"))
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,9 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
         return Place(ball(ratio), ball((1 - ratio) / 2) + ball(variance) * odds,
                      shift if self.order == "remove" else -shift)
 
-    def in_order(self, order: str) -> "SampledGaussianLoss":
-        """The same step in another order."""
-        return replace(self, order=order)
+    def later_files(self, engine: str) -> tuple[str, ...]:
+        """Its curve, which engines do not ask for that have its nodes."""
+        return () if engine in _BY_NODES else ("verified_dp.core.families.gaussian.single_step",)
 
     @property
     @proved_by("T227-two-steps")
@@ -119,12 +121,16 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
         value = self._at(x)
         return value.above, value.below
 
-    def _at(self, x: arb) -> StepValue:
+    def _at(self, x: arb) -> "StepValue":
+        from verified_dp.core.families.gaussian.single_step import SINGLE_STEP  # where its curve is asked for
+
         return SINGLE_STEP[self.order](self.sampling_probability, self.noise_multiplier, x)
 
     @proved_by("T60-tails")
     def enclose_density(self, x: arb) -> arb:
         """Enclose the density of L under P at x."""
+        from verified_dp.core.families.gaussian.single_step import enclose_sampled_density
+
         return enclose_sampled_density(self.order, self.sampling_probability, self.noise_multiplier, x)
 
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:

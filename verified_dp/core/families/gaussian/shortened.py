@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.reductions import Reading, Reduction
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
@@ -16,7 +17,7 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.witnesses import Reading, Reduction, Witness
+from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.core.kernel.work import EXPONENTIAL, words
 
 INNER = frozenset({"line", "marked", "rays", "moment", "node-moment", "exact"})

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
 
-from verified_dp.core.families.table import by_family
+from verified_dp.core.families.table import for_variants
 from verified_dp.core.kernel.composition import Grouped, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Gaussian, Release
@@ -22,7 +22,7 @@ def _grouped(mechanism: Grouped, order: str, relation: Relation) -> Step:
     return group_step(mechanism.mechanism, mechanism.size, order, relation)
 
 
-@by_family
+@for_variants
 def group_step(mechanism: object, size: int, order: str, relation: Relation) -> Step:
     """The step for neighbours that differ in `size` records."""
     if isinstance(mechanism, Release) and mechanism.stated.adds_up:

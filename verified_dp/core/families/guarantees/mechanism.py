@@ -9,7 +9,8 @@ from fractions import Fraction
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Kind, Release, check_length, read_numbers
+from verified_dp.core.kernel.lists import check_length, read_numbers
+from verified_dp.core.kernel.mechanisms import Kind, Release
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from fractions import Fraction
 from flint import arb
 
 from verified_dp.core.engines.moment import bound_log_moments
+from verified_dp.core.engines.shared import binomial_mass, kept, least_upper
 from verified_dp.core.families.guarantees.renyi import MomentBound
 from verified_dp.core.families.sampling.steps import Setting, mixed_pair
-from verified_dp.core.kernel.balls import ball, binomial_mass, kept, least_upper, upper_end
+from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.losses import compose_steps
@@ -37,10 +38,6 @@ class SampledMomentsLoss(MomentBound):
     other: ComposedLoss
     probability: Fraction
     order: str
-
-    def in_order(self, order: str) -> SampledMomentsLoss:
-        """The same step in the other order."""
-        return replace(self, order=order)
 
     @proved_by("T217-sampled-moments")
     def bound_log_moment(self, exponent: arb) -> arb:

@@ -1,9 +1,8 @@
-"""Laws on an interval whose continuous part, tilted by -1/2, is uniform: Laplace noise and bounded-range selection.
+"""Laws on an interval whose continuous part, tilted by -1/2, is uniform: Laplace noise.
 
     M(z) = A (e^{z mu} + e^{-(1+z) mu}) + B (e^{(z+1/2) mu} - e^{-(z+1/2) mu}) / (z + 1/2)
 
 Laplace noise of scale b on a query of sensitivity D: mu = D / b, A = 1/2, B = e^{-mu/2} / 4.
-Bounded range mu: A = 0, B = 1 / (4 sinh(mu/2)).
 """
 
 from __future__ import annotations
@@ -11,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball, upper_end
-from verified_dp.core.kernel.law import DirectLaw, Law, SameInEveryOrder
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.direct import DirectLaw
 
 Tails = tuple[arb, arb]
 
 
 @proved_by("T60-tails")
-def _between(x: arb, mu: arb, inner: Callable[[arb], Tails]) -> Tails:
+def between(x: arb, mu: arb, inner: Callable[[arb], Tails]) -> Tails:
     """(1, 1) for x < -mu, inner(x) on [-mu, mu), (0, 0) beyond; the union where x may be on either side."""
     if x < -mu:
         return arb(1), arb(1)
@@ -36,7 +38,7 @@ def _between(x: arb, mu: arb, inner: Callable[[arb], Tails]) -> Tails:
 
 
 @proved_by("T60-tails")
-def _on_interval(x: arb, mu: arb, density: arb) -> arb:
+def on_interval(x: arb, mu: arb, density: arb) -> arb:
     """The density on (-mu, mu), 0 elsewhere."""
     if x <= -mu or x >= mu:
         return arb(0)
@@ -57,24 +59,35 @@ def bound_past_half_turn(law: DirectLaw, tilt: arb, frequency: arb, far: Callabl
     return upper_end(bound.min(near.max(far(tilt, arb.pi() / (largest - least)))))
 
 
-def sample(base: LaplaceLoss | BoundedRangeLoss, probability: Fraction, order: str) -> Law | None:
-    """The law of `base` on a Poisson sample, where its largest loss is not too large."""
-    from verified_dp.core.families.laplace.sampled_laplace import LARGEST_RATIO, SampledLaplaceLoss  # builds on this
+class OnInterval(Law, Protocol):
+    """What laws share whose loss ranges over an interval [-mu, mu]."""
 
-    return SampledLaplaceLoss(base, probability, order) if base.largest_loss() <= LARGEST_RATIO else None
+    decays: ClassVar[bool] = True
+
+    def largest_loss(self) -> Fraction:
+        """mu."""
+
+    def on_sample(self, probability: Fraction, order: str) -> Law | None:
+        """Known more closely where the largest loss is not too large."""
+        from verified_dp.core.families.laplace.sampled_laplace import on_sample  # builds on this
+
+        return on_sample(self, probability, order)
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    def enclose_largest_loss(self) -> arb | None:
+        """Enclose mu."""
+        return ball(self.largest_loss())
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(SameInEveryOrder):
+class LaplaceLoss(OnInterval):
     """Laplace noise: ratio = sensitivity / scale > 0. The pair is its own mirror image, so every order is the same."""
 
     ratio: Fraction
     order: str = "symmetric"
-    decays: ClassVar[bool] = True
-
-    def on_sample(self, probability: Fraction, order: str) -> Law | None:
-        """Known more closely where the ratio is not too large."""
-        return sample(self, probability, order)
 
     @proved_by("T40-laplace")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -89,13 +102,13 @@ class LaplaceLoss(SameInEveryOrder):
         def inner(y: arb) -> tuple[arb, arb]:
             return 1 - ((y - mu) / 2).exp() / 2, (-(y + mu) / 2).exp() / 2
 
-        return _between(x, mu, inner)
+        return between(x, mu, inner)
 
     @proved_by("T60-tails")
     def enclose_density(self, x: arb) -> arb:
         """Enclose e^{(x - mu)/2} / 4 on (-mu, mu)."""
         mu = ball(self.ratio)
-        return _on_interval(x, mu, ((x - mu) / 2).exp() / 4)
+        return on_interval(x, mu, ((x - mu) / 2).exp() / 4)
 
     @proved_by("T60-tails")
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
@@ -103,18 +116,10 @@ class LaplaceLoss(SameInEveryOrder):
         mu = ball(self.ratio)
         return [(mu, arb(1) / 2), (-mu, (-mu).exp() / 2)]
 
-    def enclose_infinity_mass(self) -> arb:
-        """P(L = inf) = 0."""
-        return arb(0)
-
     @proved_by("T40-laplace")
     def largest_loss(self) -> Fraction:
         """mu."""
         return self.ratio
-
-    def enclose_largest_loss(self) -> arb | None:
-        """Enclose mu."""
-        return ball(self.largest_loss())
 
     @proved_by("T40-laplace")
     def enclose_smallest_loss(self) -> arb | None:
@@ -161,100 +166,3 @@ class LaplaceLoss(SameInEveryOrder):
         """Two atoms of weight e^{-mu/2}/2 at +-mu and the density e^{-mu/2}/4 between."""
         mu = ball(self.ratio)
         return mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4
-
-
-
-@dataclass(frozen=True)
-class BoundedRangeLoss(SameInEveryOrder):
-    """The sup over all pairs whose loss ranges over an interval of length mu: an upper bound under composition."""
-
-    bounded_range: Fraction
-    order: str = "symmetric"
-    decays: ClassVar[bool] = True
-
-    def on_sample(self, probability: Fraction, order: str) -> Law | None:
-        """Known more closely where the ratio is not too large."""
-        return sample(self, probability, order)
-
-    @proved_by("T43-bounded-range")
-    def enclose_hockey_stick(self, epsilon: arb) -> arb:
-        """Enclose (1 - e^{(eps - mu)/2})^2 / (1 - e^{-mu}) on [-mu, mu]; 1 - e^eps below, 0 above."""
-        mu = ball(self.bounded_range)
-        inner = epsilon.max(-mu).min(mu)
-        root = -((inner - mu) / 2).expm1()
-        below = ((-mu).exp() - epsilon.exp()).max(arb(0))
-        return root * root / -(-mu).expm1() + below
-
-    @proved_by("T60-tails")
-    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
-        """Enclose (1, e^{-(x + mu)/2}) (1 - e^{(x - mu)/2}) / (1 - e^{-mu}) on [-mu, mu); (1, 1) and (0, 0) beyond."""
-        mu = ball(self.bounded_range)
-
-        def inner(y: arb) -> tuple[arb, arb]:
-            above = ((y - mu) / 2).expm1() / (-mu).expm1()
-            return above, (-(y + mu) / 2).exp() * above
-
-        return _between(x, mu, inner)
-
-    @proved_by("T60-tails")
-    def enclose_density(self, x: arb) -> arb:
-        """Enclose e^{(x - mu)/2} / (2 (1 - e^{-mu})) on (-mu, mu)."""
-        mu = ball(self.bounded_range)
-        return _on_interval(x, mu, -((x - mu) / 2).exp() / (2 * (-mu).expm1()))
-
-    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
-        """None of them."""
-        return []
-
-    def enclose_infinity_mass(self) -> arb:
-        """P(L = inf) = 0."""
-        return arb(0)
-
-    @proved_by("T43-bounded-range")
-    def largest_loss(self) -> Fraction:
-        """mu."""
-        return self.bounded_range
-
-    def enclose_largest_loss(self) -> arb | None:
-        """Enclose mu."""
-        return ball(self.largest_loss())
-
-    @proved_by("T43-bounded-range")
-    def enclose_smallest_loss(self) -> arb | None:
-        """Enclose -mu."""
-        return -ball(self.bounded_range)
-
-    @proved_by("T43-bounded-range")
-    def enclose_transform(self, z: acb) -> acb:
-        """Enclose sinh((z+1/2) mu) / (2 (z+1/2) sinh(mu/2))."""
-        mu, shifted = ball(self.bounded_range), z + arb(1) / 2
-        return (shifted * mu).sinh() / (2 * shifted * (mu / 2).sinh())
-
-    def enclose_moment(self, exponent: arb) -> arb:
-        """Enclose M(l)."""
-        return self.enclose_transform(acb(exponent)).real
-
-    @proved_by("T43-bounded-range", "T41-laplace-tail")
-    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(c+iw)| for w >= W: G(W), or |M(c+iW)| and G beyond pi/(2 mu) where W is at most that.
-
-        G(w) = cosh((c+1/2) mu) / (2 |c+1/2+iw| sinh(mu/2)).
-        """
-        return bound_past_half_turn(self, tilt, frequency, self._bound_far)
-
-    @proved_by("T43-bounded-range")
-    def _bound_far(self, tilt: arb, frequency: arb) -> arb:
-        mu, shifted = ball(self.bounded_range), acb(tilt + arb(1) / 2, frequency)
-        return upper_end((shifted.real * mu).cosh() / (2 * abs(shifted) * (mu / 2).sinh()))
-
-    @proved_by("T220-cells-of-transforms")
-    def bound_variation(self, tilt: arb) -> arb | None:
-        """cosh((c+1/2) mu) / (2 sinh(mu/2)): there are no atoms."""
-        mu = ball(self.bounded_range)
-        return upper_end(((tilt + arb(1) / 2) * mu).cosh() / (2 * (mu / 2).sinh()))
-
-    @proved_by("T45-pieces", "T43-bounded-range")
-    def enclose_spline(self) -> tuple[arb, arb, arb]:
-        """The density 1 / (4 sinh(mu/2)) on [-mu, mu]."""
-        mu = ball(self.bounded_range)
-        return mu, arb(0), 1 / (4 * (mu / 2).sinh())

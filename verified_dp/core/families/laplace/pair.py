@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace, LaplaceVector
-from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.steps import Step, pair_in_order, step_of, with_theorem
@@ -21,17 +20,11 @@ def _laplace(mechanism: Laplace, order: str, relation: Relation) -> Step:
 @step_of.register
 @proved_by("T43-bounded-range")
 def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step:
+    from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss  # of selections alone
+
     mu = mechanism.bounded_range
     curve = f"sup over all pairs of range {shown(mu)}"
     return Step(pair_in_order(order, curve, curve, "T43-bounded-range", tight=False), BoundedRangeLoss(mu))
-
-
-@random_shift.register
-@proved_by("T74-sampled-shifts")
-def _laplace_shift(inner: Laplace, setting: Setting) -> Step:
-    from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss  # of such samples alone
-
-    return shifted_sample(inner, setting, inner.ratio, LaplaceMixtureLoss)
 
 
 @step_of.register
@@ -40,10 +33,3 @@ def _laplace_vector(mechanism: LaplaceVector, order: str, relation: Relation) ->
     """As one number that changes by the whole norm."""
     step = step_of(Laplace(mechanism.scale, mechanism.sensitivity), order, relation)
     return with_theorem(step, "T150-shifts-by-norm")
-
-
-@random_shift.register
-@proved_by("T150-shifts-by-norm")
-def _laplace_vector_shift(inner: LaplaceVector, setting: Setting) -> Step:
-    """Two records that replace each other move different coordinates."""
-    refuse_sample(inner.stated.name, setting)

@@ -18,20 +18,11 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
+from verified_dp.core.engines.rules import DiscreteRule
+from verified_dp.core.engines.shared import gauss_rule, kept
+from verified_dp.core.families.laplace.laplace import OnInterval, bound_past_half_turn
 from verified_dp.core.families.sampling.sampled import SampledLoss
-from verified_dp.core.kernel.balls import (
-    BOUND_BITS,
-    ball,
-    disc,
-    gauss_rule,
-    integer_above,
-    kept,
-    lower_end,
-    smallest,
-    upper_end,
-)
-from verified_dp.core.kernel.law import DiscreteRule
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, disc, integer_above, lower_end, smallest, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, nothing, paced, words
 
@@ -52,7 +43,7 @@ _RULE = 4 * 4096
 class SampledLaplaceLoss(SampledLoss):
     """A sampled step whose base is Laplace noise or bounded range, ratio mu; order "remove" or "add"."""
 
-    base: LaplaceLoss | BoundedRangeLoss
+    base: OnInterval
     decays: ClassVar[bool] = True
 
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]]:
@@ -196,8 +187,13 @@ class SampledLaplaceLoss(SampledLoss):
 
 
 
+def on_sample(base: OnInterval, probability: Fraction, order: str) -> SampledLaplaceLoss | None:
+    """The law of `base` on a Poisson sample, where its largest loss is not too large."""
+    return SampledLaplaceLoss(base, probability, order) if base.largest_loss() <= LARGEST_RATIO else None
+
+
 @kept(32)
-def _inner_nodes(base: LaplaceLoss | BoundedRangeLoss, probability: Fraction, points: int) -> list[tuple[arb, arb]]:
+def _inner_nodes(base: OnInterval, probability: Fraction, points: int) -> list[tuple[arb, arb]]:
     """(log m(l), weight * g e^{-l/2}) at the Gauss-Legendre points l of all panels."""
     ratio = base.largest_loss()
     panels = -(-ratio.numerator // ratio.denominator)

@@ -13,9 +13,10 @@ from itertools import pairwise
 
 from flint import arb
 
+from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.gaussian.mixture import MixturePair, least_moment, places
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
-from verified_dp.core.kernel.balls import ball, kept
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.theorems import proved_by
 

@@ -6,7 +6,7 @@ record enters with probability q the pair is ((1-q) P0 + q P1, P0) in the remove
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
@@ -24,10 +24,6 @@ class SampledLoss(PlainLaw):
     base: Law
     probability: Fraction
     order: str
-
-    def in_order(self, order: str) -> SampledLoss:
-        """The same step in the other order."""
-        return replace(self, order=order)
 
     @proved_by("T49-sampled")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
-from verified_dp.core.families.table import by_family
-from verified_dp.core.kernel.composition import Component, Mixture, Relation, binomial_weights
+from verified_dp.core.families.sampling.checks import binomial_weights
+from verified_dp.core.families.table import for_variants
+from verified_dp.core.kernel.composition import Component, Mixture, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot
 from verified_dp.core.kernel.exact import fraction_text as shown
@@ -51,10 +52,12 @@ def mixed_pair(base: DominatingPair, setting: Setting, *theorems: str) -> Domina
     return setting.pair(mixed, base.Q, *theorems, *base.theorems, tight=base.tight)
 
 
-@by_family
+@for_variants
 def sampled_step(inner: object, setting: Setting) -> Step:
-    """The step of a mechanism on a Poisson sample."""
-    raise Unsupported(f"no dominating pair is proven for samples of {type(inner).__name__}")
+    """The step of a mechanism on a Poisson sample: here of a release, or a composition, as of any."""
+    from verified_dp.core.families.sampling.releases import any_sample  # of all but Gaussians
+
+    return any_sample(inner, setting)
 
 
 def refuse_sample(kind: str, setting: Setting) -> NoReturn:
@@ -68,7 +71,7 @@ def refuse_sample(kind: str, setting: Setting) -> NoReturn:
            "what it states says nothing of a batch without either record; use add-or-remove")
 
 
-@by_family
+@for_variants
 @proved_by("T74-sampled-shifts")
 def random_shift(inner: Release, setting: Setting) -> Step:
     """The step of a release on a Poisson sample of replaced records, or of groups."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from verified_dp.core.families.sampling.checks import check_sampled
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.composition import Composition, Sampled, check_sampled
+from verified_dp.core.kernel.composition import Composition, Sampled
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.mechanisms import Gaussian, Kind, Release, read_flag

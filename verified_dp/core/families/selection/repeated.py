@@ -15,8 +15,9 @@ from fractions import Fraction
 from flint import acb, arb
 
 from verified_dp.core.engines.moment import bound_log_moments
+from verified_dp.core.engines.shared import kept, least_upper
 from verified_dp.core.families.guarantees.renyi import MomentBound
-from verified_dp.core.kernel.balls import ball, kept, largest, least_upper, lower_end, upper_end
+from verified_dp.core.kernel.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.kernel.bounds import bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.theorems import proved_by

@@ -9,7 +9,8 @@ from fractions import Fraction
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Kind, Release, read_numbers
+from verified_dp.core.kernel.lists import read_numbers
+from verified_dp.core.kernel.mechanisms import Kind, Release
 
 _RUN = (
     "every teacher has one vote, and every record is seen by one teacher; independent Gaussian noise of standard "

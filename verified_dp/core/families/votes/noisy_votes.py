@@ -17,8 +17,9 @@ from typing import TypeAlias
 
 from flint import arb
 
+from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.guarantees.renyi import MomentBound
-from verified_dp.core.kernel.balls import ball, kept, largest, normal_tail, smallest, upper_end
+from verified_dp.core.kernel.balls import ball, largest, normal_tail, smallest, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, words
 

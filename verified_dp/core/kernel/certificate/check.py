@@ -41,7 +41,7 @@ from verified_dp.core.kernel.evaluation import Evaluation
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import pairs_and_losses
 from verified_dp.core.kernel.steps import DominatingPair
-from verified_dp.core.kernel.witnesses import Reduction, Values, Witness, evaluate
+from verified_dp.core.kernel.witnesses import Values, Witness, evaluate
 from verified_dp.core.kernel.words import assumptions
 
 Losses = Mapping[str, ComposedLoss]
@@ -248,7 +248,7 @@ def _check_entry(entry: Evaluation[str], loss: ComposedLoss, known: Known, path:
 
 
 def _sharper(witness: Witness) -> Witness:
-    if isinstance(witness, Reduction):
+    if hasattr(witness, "inner"):
         return replace(witness, inner=_sharper(witness.inner))  # type: ignore[type-var]
     return replace(witness, prec=witness.prec + _GUARD_BITS)  # type: ignore[type-var]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +22,7 @@ from verified_dp.core.kernel.errors import InvalidCertificate
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.steps import DominatingPair
 from verified_dp.core.kernel.theorems import is_theorem, theorems_in
-from verified_dp.core.kernel.witnesses import Reduction, Witness
+from verified_dp.core.kernel.witnesses import Witness
 
 STANDING = frozenset(module.__name__ for module in (dominating, verdict, evaluation, bounds, composed))
 """The files that run for every verdict."""
@@ -54,19 +55,21 @@ def _short(names: set[str]) -> str:
 def files_of(loss: ComposedLoss, witness: Witness) -> set[str]:
     """The modules that run when a witness is evaluated on a loss: its engine's, and those of the laws."""
     offered: Any = witness
-    if isinstance(witness, Reduction) and witness.applies(loss):
-        return _with_imports(type(witness).__module__) | files_of(witness.reduced(loss), witness.inner)
+    if hasattr(witness, "inner") and witness.applies(loss):
+        return _with_imports(type(witness).__module__) | files_of(offered.reduced(loss), offered.inner)
     engine = offered.file_of(loss) if hasattr(witness, "file_of") else type(witness).__module__
     more: Any = getattr(sys.modules[engine], "more_files", lambda _: ())  # what it imports where it needs it
     return _with_imports(engine).union(*map(_with_imports, more(witness)),
-                                       *(_files_of_law(law) for law, _ in loss.laws))
+                                       *(_files_of_law(law, engine) for law, _ in loss.laws))
 
 
-def _files_of_law(law: Law) -> set[str]:
-    """A law's own file, and those of what it is made of: another law, or a composition in closed form."""
+def _files_of_law(law: Law, engine: str) -> set[str]:
+    """A law's own files, and those of what it is made of: another law, or a composition in closed form."""
     inner: Any = getattr(law, "base", None)
     whole: Any = getattr(law, "loss", None)
-    files = _with_imports(type(law).__module__) | (_files_of_law(inner) if inner is not None else set())
+    later = (import_module(name).__name__ for name in law.later_files(engine))
+    files = _with_imports(type(law).__module__).union(*map(_with_imports, later))
+    files |= _files_of_law(inner, engine) if inner is not None else set()
     return files | (files_of(whole, _closed_form()) if whole is not None else set())
 
 

@@ -1,0 +1,69 @@
+"""What engines and laws share: results that are kept, quadrature, powers, masses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import TypeVar, TypeVarTuple
+
+from flint import acb, arb, ctx
+
+from verified_dp.core.kernel.balls import upper_end
+
+_Arguments = TypeVarTuple("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def kept(size: int) -> Callable[[Callable[[*_Arguments], _Result]], Callable[[*_Arguments], _Result]]:
+    """Keep the last results of a function of hashable arguments, at each precision for itself."""
+
+    def decorate(function: Callable[[*_Arguments], _Result]) -> Callable[[*_Arguments], _Result]:
+        @lru_cache(maxsize=size)
+        def at(prec: int, *arguments: *_Arguments) -> _Result:
+            return function(*arguments)
+
+        @wraps(function)
+        def call(*arguments: *_Arguments) -> _Result:
+            return at(ctx.prec, *arguments)
+
+        vars(call)["cache_clear"] = at.cache_clear
+        return call
+
+    return decorate
+
+
+@kept(256)
+def gauss_rule(points: int) -> list[tuple[arb, arb]]:
+    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1], from the largest node to the smallest."""
+    half = [arb.legendre_p_root(points, i, True) for i in range((points + 1) // 2)]
+    return half + [(-node, weight) for node, weight in half[: points // 2][::-1]]
+
+
+def all_powers(bases: Sequence[acb], count: int) -> list[list[acb]]:
+    """Enclose all bases^0, ..., bases^(count-1), with about log2(count) roundings each, so that boxes hardly wrap."""
+    table = [[acb(1)] * len(bases), list(bases)][:count]
+    for n in range(2, count):
+        table.append([x * y for x, y in zip(table[n // 2], table[n - n // 2], strict=True)])
+    return table
+
+
+def powers(base: acb, count: int) -> list[acb]:
+    """Enclose base^0, ..., base^(count-1), as `all_powers`."""
+    table = [acb(1), base][:count]
+    for n in range(2, count):
+        table.append(table[n // 2] * table[n - n // 2])
+    return table
+
+
+def least_upper(bounds: list[arb]) -> arb:
+    """Bound from above what each of the balls bounds from above, by the least of their upper ends."""
+    bound = arb.pos_inf()
+    for value in bounds:
+        bound = bound.min(upper_end(value))
+    return bound
+
+
+def binomial_mass(n: int, k: int, p: arb, q: arb) -> arb:
+    """Enclose comb(n, k) p^k q^(n-k), p and q positive."""
+    ways = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
+    return (ways + k * p.log() + (n - k) * q.log()).exp()
