@@ -91,11 +91,11 @@ class Following(OneDirection):
             return super().quick_upper(epsilon)
         return self._afresh(epsilon, 8.0, "auto", Budget(None)) if near is None else near
 
-    def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
+    def log_estimate(self, epsilon: Fraction, start: float | None = None, beside: float = -math.inf) -> float:
         """As `OneDirection.log_estimate`: what is proved where something is."""
         near = self.kept(epsilon, 1.0, "auto") if epsilon else None
         if near is None or not near.bounds.upper > 0:
-            return super().log_estimate(epsilon, start)
+            return super().log_estimate(epsilon, start, beside)
         return float(near.bounds.upper.log())
 
     def _afresh(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
