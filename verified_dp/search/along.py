@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
 from itertools import pairwise
 from typing import Any
 
@@ -47,16 +46,28 @@ class Errors:
                 for name, groups in self.sources.items()}
 
 
-@singledispatch
 def enclose_along(values: Any, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """Enclose delta at each of these growing eps; one by one where no better way is known.
 
     Raises: ValueError where they do not grow.
     """
+    if any(after < before for before, after in pairwise(epsilons)):
+        raise ValueError("epsilons must grow")
+    if isinstance(values, LineValues):
+        return _along_line(values, epsilons)
+    if isinstance(values, RaysValues):
+        return _along_rays(values, epsilons)
+    if (name := type(values).__name__) in _ATOMS:
+        from verified_dp.search import along_atoms  # of atoms and pieces alone
+
+        found: list[Bounds] = getattr(along_atoms, _ATOMS[name])(values, epsilons)
+        return found
     return [values.delta(epsilon) for epsilon in epsilons]
 
 
-@enclose_along.register
+_ATOMS = {"LatticeValues": "along_lattice", "ClosedFormValues": "along_closed_form"}
+
+
 @proved_by("T225-along", "T157-known-aliases")
 def _along_line(values: LineValues, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """Of a line (T192): one product for the sums at all eps."""
@@ -72,7 +83,6 @@ def _along_line(values: LineValues, epsilons: Sequence[Fraction]) -> list[Bounds
     return _with_errors(totals, epsilons, errors_of_line(values), lower_end(values.infinity_mass))
 
 
-@enclose_along.register
 @proved_by("T225-along")
 def _along_rays(values: RaysValues, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """Of both rays (T187): one product for each of their levels."""
@@ -166,8 +176,6 @@ def _runs(epsilons: Sequence[Fraction], reach: float) -> Iterator[tuple[int, int
 @proved_by("T225-along", "T33-sum-and-errors")
 def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Errors, least: arb) -> list[Bounds]:
     """The bounds at each eps: a run's errors are the larger ones of those at its first eps and at the next one's."""
-    if any(after < before for before, after in pairwise(epsilons)):
-        raise ValueError("epsilons must grow")
     found, top = list[Bounds](), len(totals) - 1
     runs = list(_runs(epsilons, _REACH / max(*map(float, errors.rates), 1e-300))) if totals else []
     with ctx.workprec(BOUND_BITS):
