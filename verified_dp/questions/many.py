@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb, ctx, fmpz
 from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
 from verified_dp.core.engines.moment import MomentValues
@@ -264,13 +265,13 @@ class Many:
         bits = (self._digits + 1) * math.log2(10)
         self.serve([Fraction(0), *knots, *between], budget, bits, high)
         logs = self._known_logs(knots, budget)
-        logs.update({i: self._log_delta(knots[i], budget) for i in middle_first(many) if i not in logs})
+        logs.update({i: self._log_delta(knots[i], high, budget) for i in middle_first(many) if i not in logs})
         if not all(map(math.isfinite, logs.values())):
             return [None] * len(targets)
         wanted = np.array([float(log_of(target)) for target in targets])
         found = _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(many)]), wanted)
         near = [i for i, log in enumerate(wanted.tolist()) if log >= logs[0]]
-        top = self._log_delta(Fraction(0), budget) if near else math.inf
+        top = self._log_delta(Fraction(0), high, budget) if near else math.inf
         for i in near:  # between 0 and the first knot
             if logs[0] < top > wanted[i]:
                 fall = (logs[0] - top) / low
@@ -281,24 +282,26 @@ class Many:
         """log of the largest delta, by place, where one order is enclosed well enough and the others are smaller."""
         found = dict[int, float]()
         for order in self._orders:
-            row = order.along(knots, COARSE if order.has_contour else self.bits, self._method)
+            smooth = order.has_contour and not order.loss.direct_parts
+            row = order.along(knots, COARSE if smooth else self.bits, self._method)
             known = {i: one for i, one in enumerate(row) if one}
-            self._knots[order] = Points({knots[i]: one for i, one in known.items()})
+            self._knots[order] = Points(Point.of(knots[i], *one) for i, one in known.items())
             left = [i for i in known if i not in found]
             shown = self._are_smaller(order, [knots[i] for i in left], [known[i][0].lower for i in left], budget)
             found.update({i: _log_middle(known[i][0]) for i, is_largest in zip(left, shown, strict=True) if is_largest})
         return found
 
-    def _log_delta(self, epsilon: Fraction, budget: Budget) -> float:
+    def _log_delta(self, epsilon: Fraction, high: float, budget: Budget) -> float:
         """log of the largest delta, about; an order that by far seems to be smaller is not asked."""
-        found = -math.inf
+        found, bits = -math.inf, self.bits + math.log2(max(high / (as_float(epsilon) or high), 1.0))
         for order in self._orders:
             if order.log_estimate(epsilon) < found - 1:
                 continue
-            enough, asked = (COARSE, SHARP) if order.has_contour else (self.bits, self.bits)
+            enough, asked = (COARSE, SHARP) if order.has_contour and not order.loss.direct_parts else (bits, bits)
             answer = order.kept(epsilon, enough, self._method) or order.enclose(epsilon, asked, self._method, budget)
             self._above[order].add(epsilon, answer)
-            self._knots[order] = self._knots.get(order, Points()).joined({epsilon: (answer.bounds, answer.method)})
+            point = Point.of(epsilon, answer.bounds, answer.method)
+            self._knots[order] = self._knots.get(order, Points([])).joined([point])
             found = max(found, _log_middle(answer.bounds))
             if not epsilon:  # where all orders agree
                 break
@@ -306,75 +309,102 @@ class Many:
 
     def epsilons(self, targets: Sequence[Fraction], guesses: Mapping[int, Guess], budget: Budget) -> dict[int, Found]:
         """eps(target) to the digits, by place, from about where each is and how log delta falls there."""
-        found = dict[int, Found]()
+        found, bits = dict[int, Found](), self._digits * math.log2(10) + 16
+        goals = {i: ball(targets[i]) for i in guesses}
         with ctx.workprec(4 * self._digits + 64), ending_at(budget.end, budget.last):
             for order in self._orders:
-                roots = {i: Root.of(guess, self._digits) for i, guess in guesses.items() if i not in found}
-                points = self._knots.get(order, Points())
-                for _ in range(STEPS if roots else 0):
-                    places = sorted({root.at for root in roots.values()}, key=_place)
-                    along = order.along(places, 1.0, self._method)
-                    points = points.joined({at: one for at, one in zip(places, along, strict=True) if one})
-                    known = {i: points.known[root.at] for i, root in roots.items() if root.at in points.known}
-                    found.update(self._between(order, {i: roots[i].at for i in known}, points, targets, budget))
-                    roots = {i: root for i, (bounds, _) in known.items() if i not in found
-                             and (root := roots[i].moved(bounds, targets[i])) is not None}
+                roots = {i: dyadic(guess.epsilon, 53) for i, guess in guesses.items() if i not in found}
+                points = self._knots.get(order, Points([]))
+                for _ in range(STEPS):
+                    places = sorted(set(roots.values()), key=_place)
+                    points = points.joined(self._points(order, places))
+                    known = {i: at for i, at in roots.items() if at in points.known}
+                    if not known:
+                        break
+                    ends = {i: points.crossing(at, goals[i]) for i, at in known.items()}
+                    found.update(self._between(order, known, points, ends, goals, budget))
+                    moved = {i: points.moved(known[i], goals[i], ends[i], guesses[i].slope, bits)
+                             for i in known if i not in found}
+                    roots = {i: at for i, at in moved.items() if at not in (None, known[i])}
         return found
 
+    def _points(self, order: Following, places: Sequence[Fraction]) -> list[Point]:
+        """What is known at these growing eps: to the digits, or to what there is."""
+        rows = order.along(places, self.bits, self._method)
+        rest = iter(order.along([at for at, one in zip(places, rows, strict=True) if not one], 1.0, self._method))
+        return [Point.of(at, *one) for at, one in zip(places, (row or next(rest) for row in rows), strict=True) if one]
+
     @proved_by("T237-between-chords", "T25-composition")
-    def _between(self, order: Following, places: Mapping[int, Fraction], points: Points, targets: Sequence[Fraction],
+    def _between(self, order: Following, places: Mapping[int, Fraction], points: Points,
+                 ends: Mapping[int, tuple[arb, arb] | None], goals: Mapping[int, arb],
                  budget: Budget) -> dict[int, Found]:
         """eps(target) where chords of this order's delta enclose it to the digits, and no other exceeds the target."""
-        ends = {i: ends for i, at in places.items() if (ends := points.crossing(at, targets[i])) is not None
-                and (ends[1] - ends[0]) * 10**self._digits <= ends[1]}
-        sure, found = sorted(ends, key=lambda i: _place(ends[i][1])), dict[int, Found]()
-        least = [lower_end(ball(targets[i])) for i in sure]
-        shown = self._are_smaller(order, [ends[i][1] for i in sure], least, budget)
-        for i, is_largest in zip(sure, shown, strict=True):
+        tens, found = fmpz(10) ** self._digits, dict[int, Found]()
+        sure = {i: (lower_dyadic(one[0]), upper_dyadic(one[1])) for i, one in ends.items()
+                if one and (one[1] - one[0]) * tens <= one[1]}
+        growing = sorted(sure, key=lambda i: places[i])
+        shown = [True] * len(growing)
+        if len(self._orders) > 1:
+            highs, least = [sure[i][1].as_fraction() for i in growing], [lower_end(goals[i]) for i in growing]
+            shown = self._are_smaller(order, highs, least, budget)
+        for i, is_largest in zip(growing, shown, strict=True):
             if is_largest:
-                bounds, method = points.known[places[i]]
-                found[i] = self._found((Dyadic.of_fraction(ends[i][0]), Dyadic.of_fraction(ends[i][1])), order, bounds,
-                                       method)
+                point = points.known[places[i]]
+                found[i] = self._found(sure[i], order, point.bounds, point.method)
         return found
+
+
+class Point(NamedTuple):
+    """What is known of one order's delta at an eps, which is also there as a double and as a ball."""
+
+    at: float
+    epsilon: Fraction
+    ball: arb
+    bounds: Bounds
+    method: str
+
+    @classmethod
+    def of(cls, epsilon: Fraction, bounds: Bounds, method: str) -> Point:
+        """At an exact one."""
+        return cls(as_float(epsilon), epsilon, ball(epsilon), bounds, method)
 
 
 class Points:
-    """What is known of one order's delta at some eps."""
+    """What is known of one order's delta at growing eps."""
 
-    def __init__(self, known: Mapping[Fraction, tuple[Bounds, str]] | None = None) -> None:
-        self.known = dict(known or {})
-        self._sorted = sorted(self.known, key=_place)
-        self._at = [as_float(epsilon) for epsilon in self._sorted]
+    def __init__(self, points: Iterable[Point]) -> None:
+        self._sorted = sorted(points, key=lambda point: point[:2])
+        self.known, self._at = {point.epsilon: point for point in self._sorted}, [point.at for point in self._sorted]
 
-    def joined(self, more: Mapping[Fraction, tuple[Bounds, str]]) -> Points:
+    def joined(self, more: Iterable[Point]) -> Points:
         """With more of them."""
-        return Points({**self.known, **more})
+        return Points([*self._sorted, *(one for one in more if one.epsilon not in self.known)])
 
-    def _beside(self, at: Fraction, side: int) -> tuple[Fraction, Bounds] | None:
-        """The nearest eps on that side (1 or -1) at which delta is clearly another, with its bounds."""
-        own, place = self.known[at][0], bisect_left(self._at, as_float(at))
+    def _beside(self, own: Point, side: int) -> Point | None:
+        """The nearest one on that side (1 or -1) at which delta is clearly another."""
+        place = bisect_left(self._at, own.at)
         for i in range(place + side, place + side * REACHED, side):
             if not 0 <= i < len(self._sorted):
                 break
-            bounds = self.known[self._sorted[i]][0]
-            low, high = (bounds, own) if side > 0 else (own, bounds)
-            if low.upper * APART < high.lower:
-                return self._sorted[i], bounds
+            low, high = (self._sorted[i], own) if side > 0 else (own, self._sorted[i])
+            if low.bounds.upper * APART < high.bounds.lower:
+                return self._sorted[i]
         return None
 
     @proved_by("T237-between-chords")
-    def crossing(self, at: Fraction, target: Fraction) -> tuple[Fraction, Fraction] | None:
-        """Bounds of inf {eps : delta(eps) <= target} from delta at a place near it and at one on each side.
+    def crossing(self, at: Fraction, goal: arb) -> tuple[arb, arb] | None:
+        """Bounds of inf {eps >= 0 : delta(eps) <= target} from delta at a place near it and at one on each side.
 
         A chord lies above a convex function between its ends, and below it beyond them; both over e^eps.
         """
-        before, behind = self._beside(at, -1), self._beside(at, 1)
+        place = self.known[at]
+        before, behind = self._beside(place, -1), self._beside(place, 1)
         if before is None or behind is None:
             return None
-        (left, high), (own, _), (right, low), goal = before, self.known[at], behind, ball(target)
+        high, own, low = before.bounds, place.bounds, behind.bounds
         if not (low.upper <= goal < high.lower):
             return None
-        fall, rise = -ball(left - at).expm1(), ball(right - at).expm1()
+        fall, rise = -(before.ball - place.ball).expm1(), (behind.ball - place.ball).expm1()
         if own.upper > goal:
             last = rise * (own.upper - goal) / (own.upper - low.upper)
         else:
@@ -385,37 +415,20 @@ class Points:
             first = -rise * (goal - own.lower) / (own.lower - low.upper)
         if not (first > -1 and last.is_finite()):
             return None
-        ends = lower_dyadic(ball(at) + first.log1p()), upper_dyadic(ball(at) + last.log1p())
-        return max(ends[0].as_fraction(), Fraction(0)), ends[1].as_fraction()  # exact: fractions
+        return lower_end(place.ball + first.log1p()).max(arb(0)), upper_end(place.ball + last.log1p())
 
+    def moved(self, at: Fraction, goal: arb, ends: tuple[arb, arb] | None, slope: float,
+              bits: float) -> Fraction | None:
+        """Nearer to where delta takes the target: the middle of its bounds, or by the slope of log delta.
 
-@dataclass(frozen=True)
-class Root:
-    """About where delta takes a target, and the slope of log delta there.
-
-    bits: of the place. last: the place before, and log delta less that of the target there.
-    """
-
-    at: Fraction
-    slope: float
-    bits: float
-    last: tuple[Fraction, float] | None = None
-
-    @classmethod
-    def of(cls, guess: Guess, digits: int) -> Root:
-        """At a guess."""
-        bits = digits * math.log2(10) + 4
-        return cls(moved_by(Fraction(guess.epsilon), 0.0, bits), guess.slope, bits)
-
-    def moved(self, bounds: Bounds, target: Fraction) -> Root | None:
-        """By a secant step; None where nothing is known of delta, or it leads far away or nowhere."""
-        if not bounds.lower > 0:
+        None where nothing is known of delta, or it leads far away.
+        """
+        bounds = self.known[at].bounds
+        if ends is None and not bounds.lower > 0:
             return None
-        gap, slope = float((bounds.lower / ball(target)).log()), self.slope
-        if self.last is not None and self.at != self.last[0]:
-            slope = min((gap - self.last[1]) / float(self.at - self.last[0]), 0.5 * slope)
-        moved = moved_by(self.at, -gap / slope, self.bits)
-        return Root(moved, slope, self.bits, (self.at, gap)) if abs(gap / slope) < self.at != moved else None
+        where = (ends[0] + ends[1]) / 2 if ends else ball(at) - (bounds.lower / goal).log() / slope
+        moved = moved_by(at, Fraction(float(where - ball(at))), bits)
+        return moved if 0 < moved < 2 * at else None
 
 
 def _place(epsilon: Fraction) -> tuple[float, Fraction]:
