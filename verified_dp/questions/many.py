@@ -46,6 +46,8 @@ FEW = 8
 """Fewer eps are not planned for."""
 PLACES, SHARES = 16, (12, 48, 10**9)
 """Eps at which moments are chosen; how many eps a line is read at from the other side, before more are."""
+MOST_BITS = 40.0
+"""No more than are asked of every delta are asked of one that decides a small eps."""
 ROUGH = 8.0
 """Bits of an order that only has to be smaller."""
 STEPS = 8
@@ -293,7 +295,8 @@ class Many:
 
     def _log_delta(self, epsilon: Fraction, high: float, budget: Budget) -> float:
         """log of the largest delta, about; an order that by far seems to be smaller is not asked."""
-        found, bits = -math.inf, self.bits + math.log2(max(high / (as_float(epsilon) or high), 1.0))
+        more = self.bits + math.log2(max(high / (as_float(epsilon) or high), 1.0))
+        found, bits = -math.inf, max(self.bits, min(more, MOST_BITS))
         for order in self._orders:
             if order.log_estimate(epsilon) < found - 1:
                 continue
