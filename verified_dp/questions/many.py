@@ -34,7 +34,7 @@ from verified_dp.search.deadline import Budget, OutOfTime, ending_at
 from verified_dp.search.following import Following
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.roots import guess_epsilon, is_below, log_of, moved_by
+from verified_dp.search.roots import guess_epsilon, is_below, log_of
 
 FEW_KNOTS, KNOTS, SHARP, COARSE = 32, 48, 30.0, 8.0
 """Points of the interpolant for few digits and for many, the bits asked at them, and those that are enough where they
@@ -47,11 +47,11 @@ FEW = 8
 PLACES, SHARES = 16, (12, 48, 10**9)
 """Eps at which moments are chosen; how many eps a line is read at from the other side, before more are."""
 MOST_BITS = 40.0
-"""No more than are asked of every delta are asked of one that decides a small eps."""
+"""Where there is no contour, no more than are asked of every delta are asked of one that decides a small eps."""
 ROUGH = 8.0
 """Bits of an order that only has to be smaller."""
-STEPS = 8
-"""Of the secant."""
+STEPS, NEWTON = 8, 5
+"""Of evaluations about each root, and of the interpolant's own root."""
 REACHED, APART = 64, 1.001
 """Of a chord's ends: how far off they are looked for, and by which factor the deltas differ there at least."""
 
@@ -199,9 +199,9 @@ class Many:
                 left = unshown(left)
                 if len(left) >= FEW:
                     other.serve([epsilons[i] for i in range(left[0], left[-1] + 1)], ROUGH, self._method, budget)
-        for i, near in zip(left, other.along([epsilons[i] for i in left], 1.0, self._method), strict=True):
-            if near is not None:
-                above.note(epsilons[i], near[0].upper)
+        for i, known in zip(left, other.along([epsilons[i] for i in left], 1.0, self._method), strict=True):
+            if known is not None:
+                above.note(epsilons[i], known[0].upper)
         return unshown(left)
 
     def _found(self, ends: Ends, order: Following, bounds: Bounds, method: str, alike: bool = False) -> Found:
@@ -295,11 +295,11 @@ class Many:
 
     def _log_delta(self, epsilon: Fraction, high: float, budget: Budget) -> float:
         """log of the largest delta, about; an order that by far seems to be smaller is not asked."""
-        more = self.bits + math.log2(max(high / (as_float(epsilon) or high), 1.0))
-        found, bits = -math.inf, max(self.bits, min(more, MOST_BITS))
+        found, more = -math.inf, self.bits + math.log2(max(high / (as_float(epsilon) or high), 1.0))
         for order in self._orders:
             if order.log_estimate(epsilon) < found - 1:
                 continue
+            bits = more if order.has_contour else max(self.bits, min(more, MOST_BITS))
             enough, asked = (COARSE, SHARP) if order.has_contour and not order.loss.direct_parts else (bits, bits)
             answer = order.kept(epsilon, enough, self._method) or order.enclose(epsilon, asked, self._method, budget)
             self._above[order].add(epsilon, answer)
@@ -312,48 +312,48 @@ class Many:
 
     def epsilons(self, targets: Sequence[Fraction], guesses: Mapping[int, Guess], budget: Budget) -> dict[int, Found]:
         """eps(target) to the digits, by place, from about where each is and how log delta falls there."""
-        found, bits = dict[int, Found](), self._digits * math.log2(10) + 16
-        goals = {i: ball(targets[i]) for i in guesses}
+        found, goals = dict[int, Found](), {i: ball(targets[i]) for i in guesses}
+        bits = math.ceil(self._digits * math.log2(10)) + 16
         with ctx.workprec(4 * self._digits + 64), ending_at(budget.end, budget.last):
             for order in self._orders:
                 roots = {i: dyadic(guess.epsilon, 53) for i, guess in guesses.items() if i not in found}
                 points = self._knots.get(order, Points([]))
-                for _ in range(STEPS):
-                    places = sorted(set(roots.values()), key=_place)
-                    points = points.joined(self._points(order, places))
-                    known = {i: at for i, at in roots.items() if at in points.known}
-                    if not known:
+                for _ in range(STEPS if roots else 0):
+                    known = self._points(order, roots)
+                    points = points.joined(known.values())
+                    ends = {i: points.crossing(point, goals[i]) for i, point in known.items()}
+                    found.update(self._between(order, known, ends, goals, budget))
+                    moved = {i: point.moved(goals[i], ends[i], guesses[i].slope, bits)
+                             for i, point in known.items() if i not in found}
+                    roots = {i: at for i, at in moved.items() if at not in (None, known[i].epsilon)}
+                    if not roots:
                         break
-                    ends = {i: points.crossing(at, goals[i]) for i, at in known.items()}
-                    found.update(self._between(order, known, points, ends, goals, budget))
-                    moved = {i: points.moved(known[i], goals[i], ends[i], guesses[i].slope, bits)
-                             for i in known if i not in found}
-                    roots = {i: at for i, at in moved.items() if at not in (None, known[i])}
         return found
 
-    def _points(self, order: Following, places: Sequence[Fraction]) -> list[Point]:
-        """What is known at these growing eps: to the digits, or to what there is."""
-        rows = order.along(places, self.bits, self._method)
-        rest = iter(order.along([at for at, one in zip(places, rows, strict=True) if not one], 1.0, self._method))
-        return [Point.of(at, *one) for at, one in zip(places, (row or next(rest) for row in rows), strict=True) if one]
+    def _points(self, order: Following, places: Mapping[int, Fraction]) -> dict[int, Point]:
+        """What is known at these eps: to the digits, or to what there is."""
+        growing = sorted(places, key=lambda i: _place(places[i]))
+        rows = order.along([places[i] for i in growing], self.bits, self._method)
+        left = [places[i] for i, one in zip(growing, rows, strict=True) if not one]
+        rest = iter(order.along(left, 1.0, self._method))
+        known = {i: row or next(rest) for i, row in zip(growing, rows, strict=True)}
+        return {i: Point.of(places[i], *one) for i, one in known.items() if one}
 
     @proved_by("T237-between-chords", "T25-composition")
-    def _between(self, order: Following, places: Mapping[int, Fraction], points: Points,
-                 ends: Mapping[int, tuple[arb, arb] | None], goals: Mapping[int, arb],
-                 budget: Budget) -> dict[int, Found]:
+    def _between(self, order: Following, points: Mapping[int, Point], ends: Mapping[int, tuple[arb, arb] | None],
+                 goals: Mapping[int, arb], budget: Budget) -> dict[int, Found]:
         """eps(target) where chords of this order's delta enclose it to the digits, and no other exceeds the target."""
         tens, found = fmpz(10) ** self._digits, dict[int, Found]()
         sure = {i: (lower_dyadic(one[0]), upper_dyadic(one[1])) for i, one in ends.items()
                 if one and (one[1] - one[0]) * tens <= one[1]}
-        growing = sorted(sure, key=lambda i: places[i])
-        shown = [True] * len(growing)
+        shown = [True] * len(sure)
         if len(self._orders) > 1:
-            highs, least = [sure[i][1].as_fraction() for i in growing], [lower_end(goals[i]) for i in growing]
+            sure = dict(sorted(sure.items(), key=lambda one: one[1][1]))
+            highs, least = [high.as_fraction() for _, high in sure.values()], [lower_end(goals[i]) for i in sure]
             shown = self._are_smaller(order, highs, least, budget)
-        for i, is_largest in zip(growing, shown, strict=True):
+        for (i, one), is_largest in zip(sure.items(), shown, strict=True):
             if is_largest:
-                point = points.known[places[i]]
-                found[i] = self._found(sure[i], order, point.bounds, point.method)
+                found[i] = self._found(one, order, points[i].bounds, points[i].method)
         return found
 
 
@@ -372,16 +372,28 @@ class Point(NamedTuple):
         return cls(as_float(epsilon), epsilon, ball(epsilon), bounds, method)
 
 
+    def moved(self, goal: arb, ends: tuple[arb, arb] | None, slope: float, bits: int) -> Fraction | None:
+        """Nearer to where delta takes the target: the middle of its bounds, or by the slope of log delta.
+
+        None where nothing is known of delta, or it leads far away.
+        """
+        if ends is None and not self.bounds.lower > 0:
+            return None
+        with ctx.workprec(bits):
+            where = (ends[0] + ends[1]) / 2 if ends else self.ball - (self.bounds.lower / goal).log() / slope
+            return Dyadic(*map(int, where.mid().man_exp())).as_fraction() if 0 < where < 2 * self.ball else None
+
+
 class Points:
     """What is known of one order's delta at growing eps."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         self._sorted = sorted(points, key=lambda point: point[:2])
-        self.known, self._at = {point.epsilon: point for point in self._sorted}, [point.at for point in self._sorted]
+        self._at = [point.at for point in self._sorted]
 
     def joined(self, more: Iterable[Point]) -> Points:
         """With more of them."""
-        return Points([*self._sorted, *(one for one in more if one.epsilon not in self.known)])
+        return Points([*self._sorted, *more])
 
     def _beside(self, own: Point, side: int) -> Point | None:
         """The nearest one on that side (1 or -1) at which delta is clearly another."""
@@ -395,12 +407,11 @@ class Points:
         return None
 
     @proved_by("T237-between-chords")
-    def crossing(self, at: Fraction, goal: arb) -> tuple[arb, arb] | None:
+    def crossing(self, place: Point, goal: arb) -> tuple[arb, arb] | None:
         """Bounds of inf {eps >= 0 : delta(eps) <= target} from delta at a place near it and at one on each side.
 
         A chord lies above a convex function between its ends, and below it beyond them; both over e^eps.
         """
-        place = self.known[at]
         before, behind = self._beside(place, -1), self._beside(place, 1)
         if before is None or behind is None:
             return None
@@ -408,30 +419,17 @@ class Points:
         if not (low.upper <= goal < high.lower):
             return None
         fall, rise = -(before.ball - place.ball).expm1(), (behind.ball - place.ball).expm1()
-        if own.upper > goal:
-            last = rise * (own.upper - goal) / (own.upper - low.upper)
-        else:
+        if own.upper <= goal:
             last = -fall * (goal - own.upper) / (high.upper - own.upper)
+        else:  # or not decided
+            last = rise * (own.upper - goal).max(arb(0)) / (own.upper - low.upper)
         if own.lower > goal:
             first = fall * (own.lower - goal) / (high.upper - own.lower)
         else:
-            first = -rise * (goal - own.lower) / (own.lower - low.upper)
+            first = -rise * (goal - own.lower).max(arb(0)) / (own.lower - low.upper)
         if not (first > -1 and last.is_finite()):
             return None
         return lower_end(place.ball + first.log1p()).max(arb(0)), upper_end(place.ball + last.log1p())
-
-    def moved(self, at: Fraction, goal: arb, ends: tuple[arb, arb] | None, slope: float,
-              bits: float) -> Fraction | None:
-        """Nearer to where delta takes the target: the middle of its bounds, or by the slope of log delta.
-
-        None where nothing is known of delta, or it leads far away.
-        """
-        bounds = self.known[at].bounds
-        if ends is None and not bounds.lower > 0:
-            return None
-        where = (ends[0] + ends[1]) / 2 if ends else ball(at) - (bounds.lower / goal).log() / slope
-        moved = moved_by(at, Fraction(float(where - ball(at))), bits)
-        return moved if 0 < moved < 2 * at else None
 
 
 def _place(epsilon: Fraction) -> tuple[float, Fraction]:
@@ -474,7 +472,7 @@ def _inverse(scale: Scale, epsilons: np.ndarray, values: np.ndarray, wanted: np.
     at = scale.places(epsilons)
     curve = Chebyshev.fit(at, values, len(at) - 1)
     slope, found = curve.deriv(), np.interp(-wanted, -values, at)
-    for _ in range(8):
+    for _ in range(NEWTON):
         found = np.clip(found - (curve(found) - wanted) / slope(found), at[0], at[-1])
     inside = (wanted < values[0]) & (wanted > values[-1])
     places = scale.epsilons(found)
@@ -510,10 +508,15 @@ def epsilons_along(many: Many, targets: Sequence[Fraction], ask: Ask, shown: Sho
     guesses = many.guesses([targets[i] for i in inner], low, high, budget) if low < high else []
     known = {i: guess for i, guess in zip(inner, guesses, strict=False) if guess is not None}
     found.update({i: shown(one) for i, one in many.epsilons(targets, known, budget).items()})
+    asked = 0
     for i in places:
         if i not in found:
             near = None if i in known else many.at_zero(targets[i])
             found[i] = ask(i) if near is None else shown(near)
+            asked += near is None
+            if near is None and not asked & (asked - 1):  # after 1, 2, 4, ... it may answer others
+                left = {j: guess for j, guess in known.items() if j not in found}
+                found.update({j: shown(one) for j, one in many.epsilons(targets, left, budget).items()})
     return [found[i] for i in range(len(targets))]
 
 

@@ -19,6 +19,7 @@ from verified_dp.core.engines.rays import RaysValues, RayValues, bound_gauss
 from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, ball, largest, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.search.turns import contracted, turned_sums
 
 _REACH = 2.0
 """A run of eps is so short that no bound of an error falls by more than a factor e^_REACH along it."""
@@ -94,23 +95,6 @@ def _along_rays(values: RaysValues, epsilons: Sequence[Fraction]) -> list[Bounds
 
 
 @proved_by("T225-along")
-def turned_sums(rows: acb_mat, turns: Sequence[acb]) -> list[acb]:
-    """Enclose sum_m term_m turn^m for each turn, |turn| = 1, where `rows` are the cut terms."""
-    babies = all_powers(turns, rows.ncols())
-    giants = all_powers([baby * turn for baby, turn in zip(babies[-1], turns, strict=True)], rows.nrows())
-    return _contract((rows * acb_mat(babies)).tolist(), giants)
-
-
-@proved_by("T225-along")
-def _contract(rows: Sequence[Sequence[acb]], others: Sequence[Sequence[acb]]) -> list[acb]:
-    """Enclose the sums over i of row_ij other_ij, for each j."""
-    total = [x * y for x, y in zip(rows[0], others[0], strict=True)]
-    for row, other in zip(rows[1:], others[1:], strict=True):
-        total = [size + x * y for size, x, y in zip(total, row, other, strict=True)]
-    return total
-
-
-@proved_by("T225-along")
 def _ray_sums(ray: RayValues, at: Sequence[arb]) -> list[acb]:
     """Enclose the sums of a ray's terms times e^{-z eps}: a level's offsets are twice the last one's."""
     phases, total = [[(-offset * x).exp() for x in at] for offset in ray.offsets], [acb(0)] * len(at)
@@ -121,9 +105,9 @@ def _ray_sums(ray: RayValues, at: Sequence[arb]) -> list[acb]:
         starts = [(-first * x).exp() for x in at]
         if len(level.middles) > len(phases):
             middles = [[start * leap for start, leap in zip(starts, row, strict=True)] for row in leaps]
-            sums = _contract((level.terms.transpose() * acb_mat(middles)).tolist(), phases)
+            sums = contracted((level.terms.transpose() * acb_mat(middles)).tolist(), phases)
         else:
-            found = _contract((level.terms * acb_mat(phases)).tolist(), leaps)
+            found = contracted((level.terms * acb_mat(phases)).tolist(), leaps)
             sums = [start * one for start, one in zip(starts, found, strict=True)]
         total = [x + y for x, y in zip(total, sums, strict=True)]
     return total

@@ -6,7 +6,7 @@ Between two neighbouring atoms delta(eps) = A - e^eps B: A and B are the P and t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from verified_dp.core.kernel.balls import (
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.search.along import turned_sums
+from verified_dp.search.turns import turned_sums
 
 _TERMS = 1000
 """So many terms of a binomial sum for each eps are few enough."""
@@ -141,7 +141,8 @@ def along_closed_form(values: ClosedFormValues, epsilons: Sequence[Fraction]) ->
     """As `ClosedFormValues.delta` at each eps: by sums over atoms or pieces for all of them at once."""
     from verified_dp.core.engines import sums
 
-    known = {sums.enclose_binomial: enclose_binomials, sums.enclose_exactly: enclose_pieces}
+    known: dict[object, Callable[[ComposedLoss, Sequence[arb]], list[arb]]] = {
+        sums.enclose_binomial: enclose_binomials, sums.enclose_exactly: enclose_pieces}
     together = None if is_plain(values.loss) or is_integral(values.loss) else known.get(sums.way(values.loss))
     if together is None:
         return [values.delta(epsilon) for epsilon in epsilons]
