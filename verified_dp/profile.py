@@ -657,10 +657,10 @@ _words.register(Fraction, exact.fraction_text)
 _words.register(Composition, summary)
 
 
-def _log_estimate(order: OneDirection, eps: Fraction, start: float | None = None) -> float:
+def _log_estimate(order: OneDirection, eps: Fraction, start: float | None = None, beside: float = -math.inf) -> float:
     """The first-order estimate; -inf past the deadline: it only says which order comes first."""
     try:
-        return order.log_estimate(eps, start)
+        return order.log_estimate(eps, start, beside)
     except OutOfTime:
         return -math.inf
 
@@ -669,7 +669,8 @@ def _by_estimate(orders: Sequence[OneDirection], eps: Fraction) -> list[OneDirec
     """The largest first; each saddle point is looked for from the last one's tilt on."""
     found, start = list[tuple[float, OneDirection]](), None
     for order in orders:
-        found.append((_log_estimate(order, eps, start), order))
+        largest = max((log for log, _ in found), default=-math.inf)
+        found.append((_log_estimate(order, eps, start, largest), order))
         start = order.tilt
     return [order for _, order in sorted(found, key=lambda pair: pair[0], reverse=True)]
 

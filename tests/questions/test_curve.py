@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 import pytest
+from flint import arb, ctx
 
 from verified_dp import (
     Composition,
@@ -28,9 +29,11 @@ from verified_dp import (
 )
 from verified_dp.cli import main
 from verified_dp.cli.tables import FORMS, table
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.questions import curve as module
 from verified_dp.questions.curve import Curve, log10_ends, middle_first, read_points
-from verified_dp.questions.many import Above, Many
+from verified_dp.questions.many import Above, Many, Point, Points
 from verified_dp.search.answer import Answer
 from verified_dp.search.deadline import Budget
 from verified_dp.search.following import Following
@@ -99,6 +102,7 @@ def test_moments_show_an_order_smaller() -> None:
     orders = [Following(loss) for loss in privacy_profile(TRAINING, "add-or-remove").losses]
     many, epsilons = Many(orders, 6, "auto"), [Fraction(i, 10) for i in range(81)]
     many.serve(epsilons, Budget(None), many.bits)
+    many.deltas(epsilons, range(len(epsilons)), Budget(None))
     above, shown = many._above[orders[1]], list[Fraction]()
     for eps in epsilons[::8]:
         least = orders[0].enclose(eps, 20.0, "auto", Budget(None)).bounds.lower
@@ -172,9 +176,29 @@ def test_the_other_order_is_bounded_by_chords() -> None:
     assert above.bound(Fraction(21, 10)) == known[2].bounds.upper
     orders[0].enclose(Fraction(1), 30.0, "auto", budget)
     many = Many(orders, 6, "auto")
-    found = [many.delta(Fraction(eps)) for eps in ("0", "3/2")]
-    assert [one and one.order for one in found] == ["both", "remove"]
-    assert many.delta(Fraction(-1)) is None
+    found = many.deltas([Fraction(0), Fraction(3, 2), Fraction(-1)], range(3), budget)
+    assert {i: one.order for i, one in found.items()} == {0: "both", 1: "remove"}
+
+
+@pytest.mark.theorem("T237-between-chords")
+@pytest.mark.parametrize("off", [Fraction(0), Fraction(1, 10**15), Fraction(-1, 10**9), Fraction(1, 10**4)])
+def test_roots_between_chords(off: Fraction) -> None:
+    """delta = e^-eps: chords over e^eps from both sides of log 10, or from it; other lines exclude it."""
+    with ctx.workprec(200):
+        root = arb(10).log()
+        at = Fraction(str(float(root.mid()))) + off
+        places = [at - Fraction(1, 9), at, at + Fraction(1, 8)]
+        left, own, right = (Point.of(one, Bounds(*(
+            (-ball(one)).exp() * (1 + side * arb(2) ** -180) for side in (-1, 1)), {}), "contour") for one in places)
+        points = Points([right, left, own])
+        ends = points.crossing(own, 1 / arb(10))
+        assert ends is not None and ends[0] <= root <= ends[1] and ends[1] - ends[0] <= abs(ball(off)) + arb(2) ** -40
+        assert points.crossing(own, arb(1)) is points.crossing(own, arb(1) / 1000) is None
+        low = arb(1005) / 10**4  # a delta that is too small on the left side
+        far = Points([own, right, Point.of(places[0], Bounds(low, low, {}), "")])
+        if off > Fraction(1, 10**5):
+            wrong = far.crossing(own, 1 / arb(10))
+            assert wrong is not None and wrong[1] < root
 
 
 def test_tiny_deltas_keep_their_logarithm() -> None:

@@ -15,10 +15,11 @@ from verified_dp.core.engines.series import cut, turned_sum
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composition import Mechanism
 from verified_dp.search import along
-from verified_dp.search.along import Errors, enclose_along, errors_of_line, errors_of_rays, turned_sums
+from verified_dp.search.along import Errors, enclose_along, errors_of_line, errors_of_rays
 from verified_dp.search.answer import width_bits
 from verified_dp.search.deadline import Budget
 from verified_dp.search.following import Following
+from verified_dp.search.turns import turned_sums
 
 pytestmark = pytest.mark.theorem("T225-along")
 CASES: list[tuple[Mechanism, int, type]] = [

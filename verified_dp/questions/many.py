@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb, ctx, fmpz
 from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
+from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.moment import MomentValues
-from verified_dp.core.kernel.balls import ball, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end, upper_dyadic, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import Unsupported
@@ -33,22 +35,26 @@ from verified_dp.search.deadline import Budget, OutOfTime, ending_at
 from verified_dp.search.following import Following
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.roots import guess_epsilon, is_below, log_of, moved_by
+from verified_dp.search.roots import guess_epsilon, is_below, log_of
 
-KNOTS, SHARP, COARSE = 32, 30.0, 8.0
-"""Points of the interpolant, the bits asked at them, and those that are enough where they are there."""
+FEW_KNOTS, KNOTS, SHARP, COARSE = 32, 48, 30.0, 8.0
+"""Points of the interpolant for few digits and for many, the bits asked at them, and those that are enough where they
+are there."""
 LEAST, REACH, FACTOR = 16, 1e-3, Fraction(3)
 """Fewer targets are asked one by one. How far towards 0 the interpolant reaches, as a share of its end, and how far its
 deltas reach beyond the targets: estimates are not exact."""
 FEW = 8
 """Fewer eps are not planned for."""
-PLACES = 16
-"""Eps at which orders are compared beforehand."""
+PLACES, SHARES = 16, (12, 48, 10**9)
+"""Eps at which moments are chosen; how many eps a line is read at from the other side, before more are."""
+MOST_BITS = 40.0
+"""Where there is no contour, no more than are asked of every delta are asked of one that decides a small eps."""
 ROUGH = 8.0
 """Bits of an order that only has to be smaller."""
-STEPS, SURE, STEEPEST = 8, 4, 8.0
-"""Of the secant in balls. To so few digits the interpolant is tried before. Where log delta falls faster in log eps,
-no fewer bits of delta are taken to be enough."""
+STEPS, NEWTON = 8, 5
+"""Of evaluations about each root, and of the interpolant's own root."""
+REACHED, APART = 64, 1.001
+"""Of a chord's ends: how far off they are looked for, and by which factor the deltas differ there at least."""
 
 
 @dataclass(frozen=True)
@@ -69,26 +75,25 @@ Shown = Callable[[Found], Enclosure]
 
 @dataclass(frozen=True)
 class Guess:
-    """About where delta takes a target, the slope of log delta there, and how wrong that may be, relatively."""
+    """About where delta takes a target, and the slope of log delta there."""
 
     epsilon: float
     slope: float
-    error: float
 
 
 class Above:
     """Upper bounds of one order's delta: at some eps, by chords between them, and by moments at every eps."""
 
     def __init__(self) -> None:
-        self._at, self._bounds = list[float](), list[tuple[arb, arb]]()
-        self._exact = list[Fraction]()
-        self._moments: list[MomentValues] = []
+        self._at, self._bounds = list[float](), list[tuple[Fraction, arb, arb]]()
+        self._moments: list[tuple[arb, arb, arb]] = []
 
     def add(self, epsilon: Fraction, answer: Answer) -> None:
-        """delta(eps) is at most its upper end; what one moment proves is kept for every eps, and first asked."""
+        """delta(eps) is at most its upper end; what one moment proves is kept for every eps."""
         if isinstance(answer.values, MomentValues) and answer.values.witness.is_one_order:
-            self._moments.insert(0, answer.values)
-            if not answer.values.witness.low:
+            values, exponent = answer.values, ball(answer.values.witness.exponent)
+            self._moments.append((exponent, values.bound_sharply(arb(0)), values.infinity_mass))
+            if not values.witness.low:
                 return
         self.note(epsilon, answer.bounds.upper)
 
@@ -96,30 +101,27 @@ class Above:
         """delta(eps) is at most this."""
         place = bisect_left(self._at, as_float(epsilon))
         self._at.insert(place, as_float(epsilon))
-        self._exact.insert(place, epsilon)
-        self._bounds.insert(place, (ball(epsilon).exp(), upper))
+        self._bounds.insert(place, (epsilon, ball(epsilon).exp(), upper))
 
     @proved_by("T03-chernoff", "T26-connect-the-dots", "T44-infinity-mass")
     def is_below(self, epsilon: Fraction, least: arb) -> bool:
         """Whether delta(eps) is known to be at most this."""
+        if self.bound(epsilon) <= least:
+            return True
         at = ball(epsilon)
-        for i, moment in enumerate(self._moments):
-            if moment.infinity_mass + moment.bound_sharply(at) <= least:
-                self._moments.insert(0, self._moments.pop(i))
-                return True
-        return bool(self.bound(epsilon) <= least)
+        return any(mass + size * (-exponent * at).exp() <= least for exponent, size, mass in self._moments)
 
     @proved_by("T26-connect-the-dots")
     def bound(self, epsilon: Fraction) -> arb:
         """Bound delta(eps) by the chord of its neighbours over e^eps, in which delta is convex, and falls."""
-        place, at = bisect_left(self._at, as_float(epsilon)), ball(epsilon).exp()
-        if place < len(self._at) and self._at[place] == as_float(epsilon) and self._exact[place] == epsilon:
-            return self._bounds[place][1]
-        if place == len(self._at) > 0 and at >= self._bounds[-1][0]:
-            return self._bounds[-1][1]
-        if not 0 < place < len(self._at):
+        place = bisect_left(self._at, as_float(epsilon))
+        if place < len(self._at) and self._bounds[place][0] == epsilon:
+            return self._bounds[place][2]
+        if place == 0 or (place == len(self._at) and epsilon < self._bounds[-1][0]):
             return arb(1)
-        (left, above), (right, below) = self._bounds[place - 1:place + 1]
+        if place == len(self._at):
+            return self._bounds[-1][2]
+        at, (_, left, above), (_, right, below) = ball(epsilon).exp(), *self._bounds[place - 1:place + 1]
         return upper_end(above + (below - above) * ((at - left) / (right - left))) if left <= at <= right else arb(1)
 
 
@@ -133,53 +135,18 @@ class Many:
         self._same = len(orders) > 1 and all(order.loss.equals_in_law(orders[0].loss) for order in orders)
         self._orders, self._digits, self._method = orders[:1] if self._same else orders, digits, method
         self._above = {order: Above() for order in self._orders}
-        self._known = dict[tuple[Following, Fraction], Answer]()  # sharp, but not seen to be the largest
+        self._knots = dict[Following, Points]()  # of the interpolant
         self._budget: tuple[Mapping[str, arb], Mapping[str, Dyadic]] = {}, {}  # the last one, which many points share
         self.bits = digits * math.log2(10) + 1  # of a delta
 
     def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, end: float = 0.0) -> None:
         """Evaluations that answer these eps to so many bits, of the orders whose delta seems the largest somewhere."""
-        wanted = sorted({one for one in epsilons if one.numerator >= 0}, key=as_float)
+        wanted = sorted({one for one in epsilons if one.numerator >= 0}, key=_place)
         if len(wanted) < FEW or not self._orders:
             return
         with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end, budget.last):
-            largest = self._orders[:1] if len(self._orders) < 2 else self._largest(wanted)
-            for order in largest:
+            for order in self._orders[:1] if len(self._orders) < 2 else self._largest(wanted):
                 order.serve(wanted, bits, self._method, budget, end)
-            for order in self._orders if len(largest) == 1 else ():
-                if order is not largest[0]:
-                    self._bound_smaller(order, largest[0], wanted, budget)
-
-    def _bound_smaller(self, order: Following, larger: Following, epsilons: Sequence[Fraction],
-                       budget: Budget) -> None:
-        """Few moments that show this order smaller at as many of the eps as moments can; few bits at some others."""
-        if self._method not in ("auto", "contour"):
-            return
-        inner = [epsilon for epsilon in epsilons if epsilon]
-        places = [inner[(len(inner) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
-        known = {at: one[0].lower for at, one in zip(places, larger.along(places, 1.0, self._method), strict=True)
-                 if one and one[0].lower > 0}
-        at_zero = self._kept(larger, Fraction(0))
-        if at_zero is not None and larger.is_swapped(order):  # where both are equal (T16)
-            self._above[order].note(Fraction(0), at_zero.bounds.upper)
-        beside = larger.swapped_along(list(known)) if larger.is_swapped(order) else {}
-        far = max((at for at, bounds in beside.items() if bounds.upper <= known[at]), default=Fraction(0))
-        for at, bounds in larger.swapped_along([at for at in inner if at <= far]).items():
-            self._above[order].note(at, bounds.upper)
-        with suppress(OutOfTime, Unsupported):
-            past = next((at for at in inner if as_float(at) >= order.model.largest), None)
-            if past is not None:
-                self._above[order].add(past, order.enclose(past, ROUGH, self._method, budget))
-            aims = {as_float(at): float(low.log()) for at, low in known.items() if at >= far}
-            for answer in order.moments_below(aims):
-                self._above[order].add(answer.epsilon, answer)
-            rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
-            if rest:
-                last = next((at for at in places if at > rest[-1]), rest[-1])
-                order.serve([at for at in inner if rest[0] <= at <= last], ROUGH, self._method, budget)
-            for at, near in zip(rest, order.along(rest, 1.0, self._method), strict=True):
-                if near is not None:
-                    self._above[order].note(at, near[0].upper)
 
     def _largest(self, epsilons: Sequence[Fraction]) -> list[Following]:
         """The orders that have the largest estimate at one of some eps; by sketches where first-order ones disagree."""
@@ -192,13 +159,51 @@ class Many:
             return list(found)
         return []
 
-    def _kept(self, order: Following, epsilon: Fraction) -> Answer | None:
-        return order.kept(epsilon, 1.0, self._method)
+    @proved_by("T25-composition", "T16-reversal")
+    def _are_smaller(self, larger: Following, epsilons: Sequence[Fraction], least: Sequence[arb],
+                     budget: Budget) -> list[bool]:
+        """Whether no other order's delta exceeds these bounds at these growing eps; at eps = 0 all are equal."""
+        shown = [True] * len(epsilons)
+        for other in self._orders:
+            left = [i for i, epsilon in enumerate(epsilons) if shown[i] and epsilon and other is not larger]
+            for i in self._not_smaller(other, larger, left, epsilons, least, budget):
+                shown[i] = False
+        return shown
 
-    def _sharp(self, order: Following, epsilon: Fraction) -> Answer | None:
-        """delta(eps) to the digits, from what is kept."""
-        known = self._known.pop((order, epsilon), None) if self._known else None
-        return known or order.kept(epsilon, self.bits, self._method)
+    def _not_smaller(self, other: Following, larger: Following, places: Sequence[int], epsilons: Sequence[Fraction],
+                     least: Sequence[arb], budget: Budget) -> list[int]:
+        """The places at which nothing shows it: neither what is known, nor the line of the larger order read at -eps,
+        nor few moments, nor evaluations to few bits.
+        """
+        above = self._above[other]
+
+        def unshown(places: Sequence[int]) -> list[int]:
+            return [i for i in places if not above.is_below(epsilons[i], least[i])]
+
+        left, far = unshown(places), len(epsilons)
+        for share in SHARES if left and larger.is_swapped(other) else ():
+            near = [i for i in left if i < far]
+            beside = larger.swapped_along([epsilons[i] for i in near[::max(len(near) // share, 1)]])
+            for at, bounds in beside.items():
+                above.note(at, bounds.upper)
+            lost = [i for i in near if epsilons[i] in beside and not beside[epsilons[i]].upper <= least[i]]
+            far = min(lost, default=far) if beside else 0
+            left = unshown(left)
+        with suppress(OutOfTime, Unsupported):
+            if left and self._method in ("auto", "contour") and budget.left:
+                past = next((i for i in left if as_float(epsilons[i]) >= other.model.largest), None)
+                if past is not None:
+                    above.add(epsilons[past], other.enclose(epsilons[past], ROUGH, self._method, budget))
+                some = [left[(len(left) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
+                for answer in other.moments_below({as_float(epsilons[i]): float(least[i].log()) for i in some}):
+                    above.add(answer.epsilon, answer)
+                left = unshown(left)
+                if len(left) >= FEW:
+                    other.serve([epsilons[i] for i in range(left[0], left[-1] + 1)], ROUGH, self._method, budget)
+        for i, known in zip(left, other.along([epsilons[i] for i in left], 1.0, self._method), strict=True):
+            if known is not None:
+                above.note(epsilons[i], known[0].upper)
+        return unshown(left)
 
     def _found(self, ends: Ends, order: Following, bounds: Bounds, method: str, alike: bool = False) -> Found:
         """alike: whether the other orders have the same."""
@@ -207,46 +212,21 @@ class Many:
         both = self._same or (alike and len(self._orders) > 1)
         return Found(ends, "both" if both else order.loss.order, method, self._budget[1])
 
-    @proved_by("T25-composition", "T16-reversal")
-    def deltas(self, epsilons: Sequence[Fraction]) -> dict[int, Found]:
-        """`delta` at those of the eps, by place, that evaluations for whole stretches of them answer."""
-        found, places = dict[int, Found](), sorted(range(len(epsilons)), key=lambda i: epsilons[i])
-        with ctx.workprec(math.ceil(self.bits) + 64):
+    def deltas(self, epsilons: Sequence[Fraction], places: Iterable[int], budget: Budget) -> dict[int, Found]:
+        """delta to the digits at those of the eps, by place, where what is known of one order encloses it."""
+        found, wanted = dict[int, Found](), sorted(
+            (i for i in places if epsilons[i].numerator >= 0), key=lambda i: _place(epsilons[i]))
+        with ctx.workprec(math.ceil(self.bits) + 64), ending_at(budget.end, budget.last):
             for order in self._orders:
-                others = [other for other in self._orders if other is not order]
-                wanted = [i for i in places if i not in found and epsilons[i] >= 0]
-                for i, one in zip(wanted, order.along([epsilons[i] for i in wanted], self.bits, self._method),
-                                  strict=True):
-                    alike = not epsilons[i]
-                    if one and self._are_below([] if alike else others, epsilons[i], one[0].lower):
-                        found[i] = self._found(one[0].ends(), order, *one, alike)
+                wanted = [i for i in wanted if i not in found]
+                along = order.along([epsilons[i] for i in wanted], self.bits, self._method)
+                known = [(i, *one) for i, one in zip(wanted, along, strict=True) if one]
+                shown = self._are_smaller(order, [epsilons[i] for i, _, _ in known],
+                                          [bounds.lower for _, bounds, _ in known], budget)
+                for (i, bounds, method), is_largest in zip(known, shown, strict=True):
+                    if is_largest:
+                        found[i] = self._found(bounds.ends(), order, bounds, method, not epsilons[i])
         return found
-
-    def _are_below(self, others: Sequence[Following], epsilon: Fraction, least: arb) -> bool:
-        """Whether all these orders' delta(eps) are known to be at most this, or by what is kept are seen to be."""
-        for order in others:
-            if not self._above[order].is_below(epsilon, least):
-                answer = self._kept(order, epsilon)
-                if answer is None:
-                    return False
-                self._above[order].add(epsilon, answer)
-                if not answer.bounds.upper <= least:
-                    return False
-        return True
-
-    @proved_by("T25-composition", "T16-reversal")
-    def delta(self, epsilon: Fraction) -> Found | None:
-        """delta(eps) where one order is enclosed to the digits and the others are smaller; at eps = 0 they agree."""
-        with ctx.workprec(math.ceil(self.bits) + 64):
-            for order in self._orders if epsilon >= 0 else ():
-                answer = self._sharp(order, epsilon)
-                others = [other for other in self._orders if other is not order] if epsilon else []
-                if answer is None:
-                    return None
-                if self._are_below(others, epsilon, answer.bounds.lower):
-                    return self._found(answer.bounds.ends(), order, answer.bounds, answer.method, not epsilon)
-                self._known[order, epsilon] = answer
-        return None
 
     def reach(self, targets: Sequence[Fraction]) -> tuple[float, float] | None:
         """About the least and the largest eps of targets in growing order, or beyond; None where nothing says it."""
@@ -273,127 +253,193 @@ class Many:
     def at_zero(self, target: Fraction) -> Found | None:
         """eps(target) = 0 where delta(0), the same in all orders, is known to be at most the target."""
         for order in self._orders:
-            answer = self._kept(order, Fraction(0))
+            answer = order.kept(Fraction(0), 1.0, self._method)
             if answer is not None and is_below(answer, target):
                 return self._found((Dyadic(0), Dyadic(0)), order, answer.bounds, answer.method, True)
         return None
 
     def guesses(self, targets: Sequence[Fraction], low: float, high: float, budget: Budget) -> list[Guess | None]:
         """About eps(target) for each target, between low and high; None where it lies outside."""
-        scale = Scale(min(order.least for order in self._orders))
+        scale, many = Scale(min(order.least for order in self._orders)), FEW_KNOTS if self._digits <= 8 else KNOTS
         first, last = scale.places(np.array([low, high]))
-        places = first + (last - first) * (1 + chebpts2(KNOTS)) / 2
+        places = first + (last - first) * (1 + chebpts2(many)) / 2
         knots = [dyadic(float(at), 40) for at in scale.epsilons(places)]
-        between = [dyadic(low * (high / low) ** (i / KNOTS), 40) for i in range(1, KNOTS)]
+        between = [dyadic(low * (high / low) ** (i / many), 40) for i in range(1, many)]
         bits = (self._digits + 1) * math.log2(10)
         self.serve([Fraction(0), *knots, *between], budget, bits, high)
-        rows = [order.along(knots, COARSE if order.has_contour else self.bits, self._method) for order in self._orders]
-        logs = {i: self._log_delta(knots[i], budget, [row[i] for row in rows]) for i in middle_first(KNOTS)}
+        logs = self._known_logs(knots, budget)
+        logs.update({i: self._log_delta(knots[i], high, budget) for i in middle_first(many) if i not in logs})
         if not all(map(math.isfinite, logs.values())):
             return [None] * len(targets)
         wanted = np.array([float(log_of(target)) for target in targets])
-        found = _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]), wanted)
+        found = _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(many)]), wanted)
         near = [i for i, log in enumerate(wanted.tolist()) if log >= logs[0]]
-        top = self._log_delta(Fraction(0), budget, [None] * len(rows)) if near else math.inf
+        top = self._log_delta(Fraction(0), high, budget) if near else math.inf
         for i in near:  # between 0 and the first knot
             if logs[0] < top > wanted[i]:
                 fall = (logs[0] - top) / low
-                found[i] = Guess(float((wanted[i] - top) / fall), fall, 1.0)
+                found[i] = Guess(float((wanted[i] - top) / fall), fall)
         return found
 
-    def _log_delta(self, epsilon: Fraction, budget: Budget, known: Sequence[tuple[Bounds, str] | None]) -> float:
-        """log of the largest delta, about, by what is known of each order or a question; an order that is known to be
-        smaller, or by far seems so, is not asked.
-        """
-        found, least = -math.inf, arb(0)
-        for order, near in zip(self._orders, known, strict=True):
-            if least > 0 and (self._above[order].is_below(epsilon, least) or order.log_estimate(epsilon) < found - 1):
+    def _known_logs(self, knots: Sequence[Fraction], budget: Budget) -> dict[int, float]:
+        """log of the largest delta, by place, where one order is enclosed well enough and the others are smaller."""
+        found = dict[int, float]()
+        for order in self._orders:
+            smooth = order.has_contour and not direct_parts(order.loss)
+            row = order.along(knots, COARSE if smooth else self.bits, self._method)
+            known = {i: one for i, one in enumerate(row) if one}
+            self._knots[order] = Points(Point.of(knots[i], *one) for i, one in known.items())
+            left = [i for i in known if i not in found]
+            shown = self._are_smaller(order, [knots[i] for i in left], [known[i][0].lower for i in left], budget)
+            found.update({i: _log_middle(known[i][0]) for i, is_largest in zip(left, shown, strict=True) if is_largest})
+        return found
+
+    def _log_delta(self, epsilon: Fraction, high: float, budget: Budget) -> float:
+        """log of the largest delta, about; an order that by far seems to be smaller is not asked."""
+        found, more = -math.inf, self.bits + math.log2(max(high / (as_float(epsilon) or high), 1.0))
+        for order in self._orders:
+            if order.log_estimate(epsilon) < found - 1:
                 continue
-            enough, asked = (COARSE, SHARP) if order.has_contour else (self.bits, self.bits)
-            if near is None:
-                answer = order.kept(epsilon, enough, self._method) or order.enclose(
-                    epsilon, asked, self._method, budget)
-                self._above[order].add(epsilon, answer)
-            else:
-                self._above[order].note(epsilon, near[0].upper)
-            bounds = answer.bounds if near is None else near[0]
-            least = bounds.lower.max(least)
-            found = max(found, float(((bounds.lower + bounds.upper) / 2).mid().log()))
+            bits = more if order.has_contour else max(self.bits, min(more, MOST_BITS))
+            enough, asked = (COARSE, SHARP) if order.has_contour and not direct_parts(order.loss) else (bits, bits)
+            answer = order.kept(epsilon, enough, self._method) or order.enclose(epsilon, asked, self._method, budget)
+            self._above[order].add(epsilon, answer)
+            point = Point.of(epsilon, answer.bounds, answer.method)
+            self._knots[order] = self._knots.get(order, Points([])).joined([point])
+            found = max(found, _log_middle(answer.bounds))
             if not epsilon:  # where all orders agree
                 break
         return found
 
-    def epsilons(self, targets: Sequence[Fraction], guesses: Mapping[int, Guess]) -> dict[int, Found]:
+    def epsilons(self, targets: Sequence[Fraction], guesses: Mapping[int, Guess], budget: Budget) -> dict[int, Found]:
         """eps(target) to the digits, by place, from about where each is and how log delta falls there."""
-        found = dict[int, Found]()
-        with ctx.workprec(4 * self._digits + 64):
+        found, goals = dict[int, Found](), {i: ball(targets[i]) for i in guesses}
+        bits = math.ceil(self._digits * math.log2(10)) + 16
+        with ctx.workprec(4 * self._digits + 64), ending_at(budget.end, budget.last):
             for order in self._orders:
-                roots = {i: Root.of(guess, self._digits) for i, guess in guesses.items() if i not in found}
+                roots = {i: dyadic(guess.epsilon, 53) for i, guess in guesses.items() if i not in found}
+                points = self._knots.get(order, Points([]))
                 for _ in range(STEPS if roots else 0):
-                    sure = {i: root.ends(self._digits) for i, root in roots.items() if root.is_sure}
-                    found.update(self._between(order, sure, targets))
-                    roots = {i: root for i, root in roots.items() if i not in found}
-                    near = self._along(order, {i: (root.at,) for i, root in roots.items()})
-                    roots = {i: root for i, ((bounds, _),) in near.items()
-                             if (root := roots[i].moved(bounds, targets[i], self._digits)) is not None}
+                    known = self._points(order, roots)
+                    points = points.joined(known.values())
+                    ends = {i: points.crossing(point, goals[i]) for i, point in known.items()}
+                    found.update(self._between(order, known, ends, goals, budget))
+                    moved = {i: point.moved(goals[i], ends[i], guesses[i].slope, bits)
+                             for i, point in known.items() if i not in found}
+                    roots = {i: at for i, at in moved.items() if at not in (None, known[i].epsilon)}
+                    if not roots:
+                        break
         return found
 
-    def _along(self, order: Following, places: Mapping[int, Sequence[Fraction]]) -> dict[int, list[tuple[Bounds, str]]]:
-        """What is known at each of the places, where something is known at all of them."""
-        every = sorted({at for own in places.values() for at in own})
-        known = {at: one for at, one in zip(every, order.along(every, 1.0, self._method), strict=True) if one}
-        return {i: [known[at] for at in own] for i, own in places.items() if all(at in known for at in own)}
+    def _points(self, order: Following, places: Mapping[int, Fraction]) -> dict[int, Point]:
+        """What is known at these eps: to the digits, or to what there is."""
+        growing = sorted(places, key=lambda i: _place(places[i]))
+        rows = order.along([places[i] for i in growing], self.bits, self._method)
+        left = [places[i] for i, one in zip(growing, rows, strict=True) if not one]
+        rest = iter(order.along(left, 1.0, self._method))
+        known = {i: row or next(rest) for i, row in zip(growing, rows, strict=True)}
+        return {i: Point.of(places[i], *one) for i, one in known.items() if one}
 
-    @proved_by("T13-epsilon-of-delta", "T25-composition")
-    def _between(self, order: Following, places: Mapping[int, tuple[Fraction, Fraction]],
-                 targets: Sequence[Fraction]) -> dict[int, Found]:
-        """low <= eps(target) <= high, where at `low` this order's delta exceeds the target, and at `high` none's."""
-        others, found = [other for other in self._orders if other is not order], dict[int, Found]()
-        for i, ((below, method), (above, _)) in self._along(order, places).items():
-            (low, high), target = places[i], targets[i]
-            if below.exceed(target) and above.stay_below(target) and self._are_below(
-                    others, high, lower_end(ball(target))):
-                found[i] = self._found((Dyadic.of_fraction(low), Dyadic.of_fraction(high)), order, below, method)
+    @proved_by("T237-between-chords", "T25-composition")
+    def _between(self, order: Following, points: Mapping[int, Point], ends: Mapping[int, tuple[arb, arb] | None],
+                 goals: Mapping[int, arb], budget: Budget) -> dict[int, Found]:
+        """eps(target) where chords of this order's delta enclose it to the digits, and no other exceeds the target."""
+        tens, found = fmpz(10) ** self._digits, dict[int, Found]()
+        sure = {i: (lower_dyadic(one[0]), upper_dyadic(one[1])) for i, one in ends.items()
+                if one and (one[1] - one[0]) * tens <= one[1]}
+        shown = [True] * len(sure)
+        if len(self._orders) > 1:
+            sure = dict(sorted(sure.items(), key=lambda one: one[1][1]))
+            highs, least = [high.as_fraction() for _, high in sure.values()], [lower_end(goals[i]) for i in sure]
+            shown = self._are_smaller(order, highs, least, budget)
+        for (i, one), is_largest in zip(sure.items(), shown, strict=True):
+            if is_largest:
+                found[i] = self._found(one, order, points[i].bounds, points[i].method)
         return found
 
 
-@dataclass(frozen=True)
-class Root:
-    """About where delta takes a target, the slope of log delta there, and whether that is known to the digits.
+class Point(NamedTuple):
+    """What is known of one order's delta at an eps, which is also there as a double and as a ball."""
 
-    bits: of the place. last: the place before, and log delta less that of the target there.
-    """
-
-    at: Fraction
-    slope: float
-    is_sure: bool
-    bits: float
-    last: tuple[Fraction, float] | None = None
+    at: float
+    epsilon: Fraction
+    ball: arb
+    bounds: Bounds
+    method: str
 
     @classmethod
-    def of(cls, guess: Guess, digits: int) -> Root:
-        """At a guess."""
-        bits = digits * math.log2(10) + 4
-        return cls(moved_by(Fraction(guess.epsilon), 0.0, bits), guess.slope,
-                   guess.error < 0.3 * 10.0**-digits or digits <= SURE, bits)
+    def of(cls, epsilon: Fraction, bounds: Bounds, method: str) -> Point:
+        """At an exact one."""
+        return cls(as_float(epsilon), epsilon, ball(epsilon), bounds, method)
 
-    def moved(self, bounds: Bounds, target: Fraction, digits: int) -> Root | None:
-        """By a secant step; None where nothing is known of delta, or it leads far away."""
-        if not bounds.lower > 0:
-            return None
-        gap, slope = float((bounds.lower / ball(target)).log()), self.slope
-        if self.last is not None and self.at != self.last[0]:
-            slope = min((gap - self.last[1]) / float(self.at - self.last[0]), 0.5 * slope)
-        move = -gap / slope
-        if not abs(move) < self.at:
-            return None
-        sure = abs(move) < 10.0 ** (-0.5 * digits - 1) * self.at
-        return Root(moved_by(self.at, move, self.bits), slope, sure, self.bits, (self.at, gap))
 
-    def ends(self, digits: int) -> tuple[Fraction, Fraction]:
-        """So near to it that they have the digits."""
-        half = self.at / (3 * 10**digits)
-        return moved_by(self.at, -half, self.bits), moved_by(self.at, half, self.bits)
+    def moved(self, goal: arb, ends: tuple[arb, arb] | None, slope: float, bits: int) -> Fraction | None:
+        """Nearer to where delta takes the target: the middle of its bounds, or by the slope of log delta.
+
+        None where nothing is known of delta, or it leads far away.
+        """
+        if ends is None and not self.bounds.lower > 0:
+            return None
+        with ctx.workprec(bits):
+            where = (ends[0] + ends[1]) / 2 if ends else self.ball - (self.bounds.lower / goal).log() / slope
+            return Dyadic(*map(int, where.mid().man_exp())).as_fraction() if 0 < where < 2 * self.ball else None
+
+
+class Points:
+    """What is known of one order's delta at growing eps."""
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        self._sorted = sorted(points, key=lambda point: point[:2])
+        self._at = [point.at for point in self._sorted]
+
+    def joined(self, more: Iterable[Point]) -> Points:
+        """With more of them."""
+        return Points([*self._sorted, *more])
+
+    def _beside(self, own: Point, side: int) -> Point | None:
+        """The nearest one on that side (1 or -1) at which delta is clearly another."""
+        place = bisect_left(self._at, own.at)
+        for i in range(place + side, place + side * REACHED, side):
+            if not 0 <= i < len(self._sorted):
+                break
+            low, high = (self._sorted[i], own) if side > 0 else (own, self._sorted[i])
+            if low.bounds.upper * APART < high.bounds.lower:
+                return self._sorted[i]
+        return None
+
+    @proved_by("T237-between-chords")
+    def crossing(self, place: Point, goal: arb) -> tuple[arb, arb] | None:
+        """Bounds of inf {eps >= 0 : delta(eps) <= target} from delta at a place near it and at one on each side.
+
+        A chord lies above a convex function between its ends, and below it beyond them; both over e^eps.
+        """
+        before, behind = self._beside(place, -1), self._beside(place, 1)
+        if before is None or behind is None:
+            return None
+        high, own, low = before.bounds, place.bounds, behind.bounds
+        if not (low.upper <= goal < high.lower):
+            return None
+        fall, rise = -(before.ball - place.ball).expm1(), (behind.ball - place.ball).expm1()
+        if own.upper <= goal:
+            last = -fall * (goal - own.upper) / (high.upper - own.upper)
+        else:  # or not decided
+            last = rise * (own.upper - goal).max(arb(0)) / (own.upper - low.upper)
+        if own.lower > goal:
+            first = fall * (own.lower - goal) / (high.upper - own.lower)
+        else:
+            first = -rise * (goal - own.lower).max(arb(0)) / (own.lower - low.upper)
+        if not (first > -1 and last.is_finite()):
+            return None
+        return lower_end(place.ball + first.log1p()).max(arb(0)), upper_end(place.ball + last.log1p())
+
+
+def _place(epsilon: Fraction) -> tuple[float, Fraction]:
+    """What to sort by, in less time than by fractions alone."""
+    return as_float(epsilon), epsilon
+
+
+def _log_middle(bounds: Bounds) -> float:
+    return float(((bounds.lower + bounds.upper) / 2).mid().log())
 
 
 def _log_sketch(order: OneDirection, epsilon: Fraction) -> float:
@@ -427,23 +473,27 @@ def _inverse(scale: Scale, epsilons: np.ndarray, values: np.ndarray, wanted: np.
     at = scale.places(epsilons)
     curve = Chebyshev.fit(at, values, len(at) - 1)
     slope, found = curve.deriv(), np.interp(-wanted, -values, at)
-    for _ in range(8):
+    for _ in range(NEWTON):
         found = np.clip(found - (curve(found) - wanted) / slope(found), at[0], at[-1])
-    error, inside = float(np.abs(curve.coef[-3:]).max()), (wanted < values[0]) & (wanted > values[-1])
+    inside = (wanted < values[0]) & (wanted > values[-1])
     places = scale.epsilons(found)
     falls = slope(found) * scale.slopes(places)
-    return [Guess(one, fall, -error / fall / one) if known and fall < 0 else None
+    return [Guess(one, fall) if known and fall < 0 else None
             for one, fall, known in zip(places.tolist(), falls.tolist(), inside.tolist(), strict=True)]
 
 
 def deltas_along(many: Many, epsilons: Sequence[Fraction], ask: Ask, shown: Shown, budget: Budget) -> list[Enclosure]:
-    """delta at each eps: by few evaluations for all of them; ask(i) for the others, the middle of each gap first."""
+    """delta at each eps: by few evaluations for all of them; ask(i) for the others, the middle of each gap first.
+
+    What a question leaves is looked at for all that are not answered.
+    """
     many.serve(epsilons, budget, many.bits)
-    found = {i: shown(one) for i, one in many.deltas(epsilons).items()}
+    found = {i: shown(one) for i, one in many.deltas(epsilons, range(len(epsilons)), budget).items()}
     for i in middle_first(len(epsilons)):
         if i not in found:
-            near = many.delta(epsilons[i])
-            found[i] = ask(i) if near is None else shown(near)
+            found[i] = ask(i)
+            left = [j for j in range(len(epsilons)) if j not in found]
+            found.update({j: shown(one) for j, one in many.deltas(epsilons, left, budget).items()})
     return [found[i] for i in range(len(epsilons))]
 
 
@@ -458,11 +508,16 @@ def epsilons_along(many: Many, targets: Sequence[Fraction], ask: Ask, shown: Sho
     inner = [i for i in places if i not in found and 0 < targets[i] < 1]
     guesses = many.guesses([targets[i] for i in inner], low, high, budget) if low < high else []
     known = {i: guess for i, guess in zip(inner, guesses, strict=False) if guess is not None}
-    found.update({i: shown(one) for i, one in many.epsilons(targets, known).items()})
+    found.update({i: shown(one) for i, one in many.epsilons(targets, known, budget).items()})
+    asked = 0
     for i in places:
         if i not in found:
             near = None if i in known else many.at_zero(targets[i])
             found[i] = ask(i) if near is None else shown(near)
+            asked += near is None
+            if near is None and not asked & (asked - 1):  # after 1, 2, 4, ... it may answer others
+                left = {j: guess for j, guess in known.items() if j not in found}
+                found.update({j: shown(one) for j, one in many.epsilons(targets, left, budget).items()})
     return [found[i] for i in range(len(targets))]
 
 

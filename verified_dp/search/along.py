@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +20,7 @@ from verified_dp.core.engines.shared import all_powers
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, largest, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.search.turns import contracted, turned_sums
 
 _REACH = 2.0
 """A run of eps is so short that no bound of an error falls by more than a factor e^_REACH along it."""
@@ -48,16 +48,28 @@ class Errors:
                 for name, groups in self.sources.items()}
 
 
-@singledispatch
 def enclose_along(values: Any, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """Enclose delta at each of these growing eps; one by one where no better way is known.
 
     Raises: ValueError where they do not grow.
     """
+    if any(after < before for before, after in pairwise(epsilons)):
+        raise ValueError("epsilons must grow")
+    if isinstance(values, LineValues):
+        return _along_line(values, epsilons)
+    if isinstance(values, RaysValues):
+        return _along_rays(values, epsilons)
+    if (name := type(values).__name__) in _ATOMS:
+        from verified_dp.search import along_atoms  # of atoms and pieces alone
+
+        found: list[Bounds] = getattr(along_atoms, _ATOMS[name])(values, epsilons)
+        return found
     return [values.delta(epsilon) for epsilon in epsilons]
 
 
-@enclose_along.register
+_ATOMS = {"LatticeValues": "along_lattice", "ClosedFormValues": "along_closed_form"}
+
+
 @proved_by("T225-along", "T157-known-aliases")
 def _along_line(values: LineValues, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """Of a line (T192): one product for the sums at all eps."""
@@ -73,7 +85,6 @@ def _along_line(values: LineValues, epsilons: Sequence[Fraction]) -> list[Bounds
     return _with_errors(totals, epsilons, errors_of_line(values), lower_end(values.infinity_mass))
 
 
-@enclose_along.register
 @proved_by("T225-along")
 def _along_rays(values: RaysValues, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """Of both rays (T187): one product for each of their levels."""
@@ -82,23 +93,6 @@ def _along_rays(values: RaysValues, epsilons: Sequence[Fraction]) -> list[Bounds
         totals = [sum(both, acb(0)).imag / arb.pi() for both in zip(*(_ray_sums(ray, at) for ray in values.rays),
                                                                     strict=True)]
     return _with_errors(totals, epsilons, errors_of_rays(values), arb(0))
-
-
-@proved_by("T225-along")
-def turned_sums(rows: acb_mat, turns: Sequence[acb]) -> list[acb]:
-    """Enclose sum_m term_m turn^m for each turn, |turn| = 1, where `rows` are the cut terms."""
-    babies = all_powers(turns, rows.ncols())
-    giants = all_powers([baby * turn for baby, turn in zip(babies[-1], turns, strict=True)], rows.nrows())
-    return _contract((rows * acb_mat(babies)).tolist(), giants)
-
-
-@proved_by("T225-along")
-def _contract(rows: Sequence[Sequence[acb]], others: Sequence[Sequence[acb]]) -> list[acb]:
-    """Enclose the sums over i of row_ij other_ij, for each j."""
-    total = [x * y for x, y in zip(rows[0], others[0], strict=True)]
-    for row, other in zip(rows[1:], others[1:], strict=True):
-        total = [size + x * y for size, x, y in zip(total, row, other, strict=True)]
-    return total
 
 
 @proved_by("T225-along")
@@ -112,9 +106,9 @@ def _ray_sums(ray: RayValues, at: Sequence[arb]) -> list[acb]:
         starts = [(-first * x).exp() for x in at]
         if len(level.middles) > len(phases):
             middles = [[start * leap for start, leap in zip(starts, row, strict=True)] for row in leaps]
-            sums = _contract((level.terms.transpose() * acb_mat(middles)).tolist(), phases)
+            sums = contracted((level.terms.transpose() * acb_mat(middles)).tolist(), phases)
         else:
-            found = _contract((level.terms * acb_mat(phases)).tolist(), leaps)
+            found = contracted((level.terms * acb_mat(phases)).tolist(), leaps)
             sums = [start * one for start, one in zip(starts, found, strict=True)]
         total = [x + y for x, y in zip(total, sums, strict=True)]
     return total
@@ -167,8 +161,6 @@ def _runs(epsilons: Sequence[Fraction], reach: float) -> Iterator[tuple[int, int
 @proved_by("T225-along", "T33-sum-and-errors")
 def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Errors, least: arb) -> list[Bounds]:
     """The bounds at each eps: a run's errors are the larger ones of those at its first eps and at the next one's."""
-    if any(after < before for before, after in pairwise(epsilons)):
-        raise ValueError("epsilons must grow")
     found, top = list[Bounds](), len(totals) - 1
     runs = list(_runs(epsilons, _REACH / max(*map(float, errors.rates), 1e-300))) if totals else []
     with ctx.workprec(BOUND_BITS):

@@ -27,7 +27,7 @@ from verified_dp.search.line import as_float
 from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.planners.table import has_contour
-from verified_dp.search.saddle import Saddle, choose_saddle
+from verified_dp.search.saddle import Saddle, choose_saddle, saddle_at
 from verified_dp.search.sketch import Sketch, TwoSteps, choose_sketch
 
 if TYPE_CHECKING:
@@ -145,8 +145,11 @@ class Estimates:
             return choose_saddle(self.model, as_float(epsilon), start)
         return self.lattice_model.saddle(as_float(epsilon))
 
-    def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
-        """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with."""
+    def log_estimate(self, epsilon: Fraction, start: float | None = None, beside: float = -math.inf) -> float:
+        """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with.
+
+        beside: where it is clearly less at that tilt already, no better one is looked for.
+        """
         if self.loss.only_moments:
             return self.moments.log_bound(epsilon)
         if self._integral is not None:
@@ -155,6 +158,10 @@ class Estimates:
             return -math.inf
         if not self.has_contour and self.epoch_model is not None:
             return self.epoch_model.log_delta(as_float(epsilon))
+        if start is not None and self.tilt is None and beside > -math.inf and self.has_contour:
+            rough = saddle_at(self.model, as_float(epsilon), start).log_delta
+            if rough < beside - LEAST_GAP:
+                return rough
         return self.saddle(epsilon, self.tilt or start).log_delta
 
     @cached_property
@@ -239,6 +246,6 @@ class Estimates:
             return
         with suppress(OutOfTime):
             largest = self.log_estimate(epsilon)
-            below = other.log_estimate(epsilon, self.tilt)
+            below = other.log_estimate(epsilon, self.tilt, largest)
             if below > -math.inf:
                 self.beside = largest + math.log(-math.expm1(min(below - largest, -LEAST_GAP))) - as_float(epsilon) - 2

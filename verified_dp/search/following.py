@@ -24,7 +24,7 @@ from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.kernel.bounds import Bounds, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.errors import Undecided, Unsupported
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.along import enclose_along
@@ -63,12 +63,24 @@ FARTHER = 30.0
 """By how much less log delta is held to be where it was lost in its error."""
 
 
+_FIRST = 8
+"""How many eps are looked at on each side of one that was asked, before as many more as stay narrow."""
+
+
 class Served(NamedTuple):
     """An evaluation for all eps from one to another."""
 
     low: float
     high: float
     answer: Answer
+
+
+def _bounds_along(answer: Answer, epsilons: Sequence[Fraction]) -> list[Bounds]:
+    """What the answer says of each of these growing eps."""
+    if answer.ends is None:
+        with suppress(Undecided):
+            return enclose_along(answer.values, epsilons)
+    return [answer.at(epsilon).bounds for epsilon in epsilons]
 
 
 class Following(OneDirection):
@@ -92,11 +104,11 @@ class Following(OneDirection):
             return super().quick_upper(epsilon)
         return self._afresh(epsilon, 8.0, "auto", Budget(None)) if near is None else near
 
-    def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
+    def log_estimate(self, epsilon: Fraction, start: float | None = None, beside: float = -math.inf) -> float:
         """As `OneDirection.log_estimate`: what is proved where something is."""
         near = self.kept(epsilon, 1.0, "auto") if epsilon else None
         if near is None or not near.bounds.upper > 0:
-            return super().log_estimate(epsilon, start)
+            return super().log_estimate(epsilon, start, beside)
         return float(near.bounds.upper.log())
 
     def _afresh(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
@@ -144,13 +156,23 @@ class Following(OneDirection):
     def along(self, epsilons: Sequence[Fraction], bits: float, method: str) -> list[tuple[Bounds, str] | None]:
         """(bounds, method) at each of these growing eps by what is known; None where that is not so narrow."""
         at, found = [as_float(epsilon) for epsilon in epsilons], list[tuple[Bounds, str] | None]([None] * len(epsilons))
-        for one in self._served if method == "auto" else [one for one in self._served if one.answer.method == method]:
-            wanted = [i for i in range(bisect_left(at, one.low), bisect_right(at, one.high)) if found[i] is None]
-            for i, bounds in zip(wanted, enclose_along(one.answer.values, [epsilons[i] for i in wanted]), strict=True):
-                found[i] = (bounds, one.answer.method) if is_narrow(bounds, bits) else None
-        for i, epsilon in enumerate(epsilons if self._kept else ()):
-            near = self.kept(epsilon, bits, method) if found[i] is None else None
-            found[i] = found[i] if near is None else (near.bounds, near.method)
+
+        def fill(answer: Answer, places: Sequence[int]) -> bool:
+            """Whether that is narrow at all of these places."""
+            wanted = [i for i in places if found[i] is None]
+            for i, bounds in zip(wanted, _bounds_along(answer, [epsilons[i] for i in wanted]), strict=True):
+                found[i] = (bounds, answer.method) if is_narrow(bounds, bits) else None
+            return all(found[i] for i in wanted)
+
+        for one in self._served:
+            if method in ("auto", one.answer.method):
+                fill(one.answer, range(bisect_left(at, one.low), bisect_right(at, one.high)))
+        for answer in [one for one in self._kept[::-1] if method in ("auto", one.method)] if None in found else ():
+            middle = bisect_left(at, as_float(answer.epsilon))
+            for side in (range(middle, len(at)), range(middle - 1, -1, -1)):
+                left, size = [i for i in side if found[i] is None], _FIRST
+                while left and fill(answer, sorted(left[:size])):
+                    left, size = left[size:], 4 * size
         return found
 
     @proved_by("T16-reversal")
@@ -190,7 +212,7 @@ class Following(OneDirection):
             return
         if has_closed_form(self.loss) and (is_quick(self.loss) or not self.has_contour):
             several = method == "auto" and len(epsilons) >= LEAST
-            if several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
+            if several and is_quick(self.loss):
                 self._serve_closed(epsilons, bits)
             return
         cells = bits > CELL_BITS and bool(direct_parts(self.loss))

@@ -99,9 +99,9 @@ class LongOrder(OneDirection):
         """That of the components that are not very rare."""
         return self._rough().model
 
-    def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
+    def log_estimate(self, epsilon: Fraction, start: float | None = None, beside: float = -math.inf) -> float:
         """As `OneDirection.log_estimate`."""
-        return self._rough().log_estimate(epsilon, start)
+        return self._rough().log_estimate(epsilon, start, beside)
 
     def look_beside(self, other: Estimates, epsilon: Fraction) -> None:
         """Nothing: what is dropped is not the same in the other order."""

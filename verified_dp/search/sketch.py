@@ -20,7 +20,7 @@ MOST_CELLS = 400_000
 """Frequencies times places of at most two laws: beyond, the kernel is asked instead."""
 MOST_EXCESS = 20.0
 """Bits of doubles that a sum may lose for a tilt left of the saddle point."""
-_PLACES = 240
+_PLACES, _FINE = 240, 160
 _NOISE = 1e-11
 """A sum below this share of its largest term is lost in the rounding of doubles."""
 
@@ -118,7 +118,7 @@ def _log_ratio(law: FloatLaw, tilt: float, w: np.ndarray) -> np.ndarray:
 
     No product of matrices: its threads cost more than they save.
     """
-    base, loss = law.exponents(law.grid(tilt))
+    base, loss = law.exponents(law.grid(tilt, _FINE))
     exponent = base + tilt * loss
     weights, babies = np.exp(exponent - exponent.max()), math.isqrt(len(w)) + 1
     small, large = (np.exp(1j * np.outer(part, loss)) for part in (w[:babies], w[::babies]))

@@ -4,7 +4,7 @@ import math
 from copy import copy
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,10 @@ _SPREAD = 11.0
 """Half-width of the integration windows in standard deviations."""
 _ENDS = 160
 """Ends of a window that are tried at once."""
+_POINTS = 64
+"""Of an integral at least; more where that is less than three for each deviation."""
+_WIDER = 2.0
+"""How many times the window that is needed one may be that is known already."""
 
 
 @lru_cache(maxsize=64)
@@ -34,6 +38,20 @@ def geometric(low: float, high: float, points: int) -> np.ndarray:
     return np.asarray(low * (high / low) ** unit_grid(points))
 
 
+class Table(NamedTuple):
+    """(log phi_s + u, v) at equally spaced real t."""
+
+    low: float
+    high: float
+    step: float
+    bases: np.ndarray
+    losses: np.ndarray
+
+    def suits(self, low: float, high: float) -> bool:
+        """Whether it reaches so far, and not much further."""
+        return self.low <= low and high <= self.high and self.high - self.low <= _WIDER * (high - low)
+
+
 class FloatLaw:
     """One sampled Gaussian law in floating point; arrays over a grid of real t.
 
@@ -41,6 +59,7 @@ class FloatLaw:
     """
 
     distance = 1.0
+    _table: "Table | None" = None
 
     def __init__(self, law: SampledGaussianLoss) -> None:
         self.q, self.s, self.order = float(law.sampling_probability), float(law.noise_multiplier), law.order
@@ -57,7 +76,7 @@ class FloatLaw:
     def reverse(self) -> "FloatLaw":
         """The law of the swapped pair: its K at -1-x is K at x."""
         other = copy(self)
-        other.order, other._known = SWAPPED[self.order], {}
+        other.order, other._known, other._table = SWAPPED[self.order], {}, None
         return other
 
     def log_mass(self, x: float) -> float:
@@ -87,10 +106,10 @@ class FloatLaw:
             return low - spread, high + spread
         return -spread, (c + 1 if self.order == "remove" else 2 * c + 1) + spread
 
-    def grid(self, c: float, points: int = 160) -> np.ndarray:
+    def grid(self, c: float, points: int = _POINTS) -> np.ndarray:
         return self._spaced(*self.window(c), points)
 
-    def _spaced(self, low: float, high: float, points: int) -> np.ndarray:
+    def _spaced(self, low: float, high: float, points: int = _POINTS) -> np.ndarray:
         fine = int(min(20000, max(points, 3 * (high - low) / min(self.s, self.strip))))
         return low + (high - low) * unit_grid(fine)
 
@@ -110,21 +129,24 @@ class FloatLaw:
 
     def _cumulants(self, c: float) -> tuple[float, float, float]:
         check_time()
-        t = self.grid(c)
-        base, loss = self.exponents(t)
+        low, high = self.window(c)
+        if self._table is None or not self._table.suits(low, high):
+            t = self._spaced(low - self.s, high + self.s)
+            self._table = Table(float(t[0]), float(t[-1]), float(t[1] - t[0]), *self.exponents(t))
+        base, loss = self._table.bases, self._table.losses
         exponent = base + c * loss
-        top = exponent.max()
+        top = float(exponent.max())
         weights = np.exp(exponent - top)
-        mass = weights.sum()
-        mean = (weights @ loss) / mass
-        variance = (weights @ (loss - mean) ** 2) / mass
-        return float(top + math.log(mass * (t[1] - t[0]))), float(mean), float(variance)
+        mass = float(weights.sum())
+        mean = float(weights @ loss) / mass
+        apart = loss - mean
+        return top + math.log(mass * self._table.step), mean, float(weights @ (apart * apart)) / mass
 
     def log_masses(self, xs: np.ndarray) -> np.ndarray:
         """K at each of xs > 0, increasing."""
         windows = [self.window(float(x)) for x in (xs[0], xs[-1])]
         low, high = min(low for low, _ in windows), max(high for _, high in windows)
-        t = self._spaced(low, high, 160)
+        t = self._spaced(low, high)
         base, loss = self.exponents(t)
         return log_sums(base + xs[:, None] * loss) + math.log(t[1] - t[0])
 

@@ -153,7 +153,7 @@ def _multisets(losses: list[arb], weights: list[arb], count: int) -> Iterator[tu
 def enclose_exactly(loss: ComposedLoss, epsilon: arb) -> arb:
     """Enclose delta(eps) = P(S = inf) + D(eps) of a composition of pieces."""
     with ctx.workprec(ctx.prec + spare_bits(loss)):
-        return loss.enclose_infinity_mass() + (epsilon / 2).exp() * enclose_tails(_prepare_all(loss), epsilon)
+        return loss.enclose_infinity_mass() + (epsilon / 2).exp() * enclose_tails(prepare_all(loss), epsilon)
 
 
 @proved_by("T45-pieces", "T73-sampled-composition")
@@ -269,7 +269,7 @@ def enclose_tails(tails: Sequence[Tail], epsilon: arb) -> arb:
         if not tail.order:
             total += 2 * tail.up * (reach / 2).sinh()
             continue
-        even, odd, rest = _series(tail.order, longest)
+        even, odd, rest = even_and_odd(tail.order, longest)
         half = reach / 2
         square = half * half
         left, right = even(square) + plus_minus(rest), half * odd(square)
@@ -280,7 +280,7 @@ def enclose_tails(tails: Sequence[Tail], epsilon: arb) -> arb:
 
 @proved_by("T45-pieces")
 @kept(8)
-def _series(order: int, longest: arb) -> tuple[arb_poly, arb_poly, arb]:
+def even_and_odd(order: int, longest: arb) -> tuple[arb_poly, arb_poly, arb]:
     """E_n(x) = sum_i x^i n!/(n+i)! as even(x^2) + x odd(x^2) and a bound of the rest for all |x| <= longest.
 
     The rest is at most twice its first term, where its terms at least halve.
@@ -294,7 +294,8 @@ def _series(order: int, longest: arb) -> tuple[arb_poly, arb_poly, arb]:
 
 
 @kept(4)
-def _prepare_all(loss: ComposedLoss) -> list[Tail]:
+def prepare_all(loss: ComposedLoss) -> list[Tail]:
+    """All tails of a composition, kept for the next eps."""
     pieces = _enclose_all(loss)
     most = max((len(weights) for _, weights in pieces), default=1)  # exact: integers
     columns = [arb_poly([weights[m] if m < len(weights) else arb(0) for _, weights in pieces]) for m in range(most)]
