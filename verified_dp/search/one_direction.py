@@ -39,7 +39,7 @@ FIRST, FIRST_BITS, SLOW, FIRST_SHARE = "lattice", 9.0, 1.0, 0.3
 """Before the first plan that takes so many seconds, this planner gives so many bits in a share of its time."""
 PLANNING = 0.5
 """The most of what is left of a stated time that one plan takes."""
-SHARP = "closed", "halves", "epochs"
+SHARP = "closed", "halves", "epochs", "few_steps"
 """Planners, beside contours, whose cost hardly grows with the digits."""
 _MOST_SHORTFALL = 40.0
 """By no more bits are next questions asked for more."""
