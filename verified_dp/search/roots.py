@@ -171,12 +171,12 @@ class _Question:
 
     def _at(self, epsilon: Fraction, bits: float) -> Answer:
         """The same from the last evaluation, where that is about as sharp here, or serves every eps."""
+        check_time()
         if self._values is not None:
             found = self._values[0].at(epsilon)
             if self._serves or width_bits(found.bounds) >= min(bits, self._values[1]) - 0.5:
                 self._note(found)
                 return found
-        check_time()
         answer = self._enclose(epsilon, bits)
         self._values = answer, width_bits(answer.bounds)
         return answer

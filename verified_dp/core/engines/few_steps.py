@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from math import comb
-from operator import mul
+from operator import itemgetter, mul
 from typing import ClassVar, NamedTuple
 
 from flint import arb, ctx, fmpz
@@ -61,7 +60,8 @@ def list_outcomes(law: Law, reach: int, prec: int) -> tuple[list[Item], arb]:
         exact = -loss * unit
         place = _floor(exact)
         gap = gap.max(exact - place)
-        items.append((place, *(max(_floor(one * unit), 0) for one in (mass, mass * (-loss).exp()))))  # exact: integers
+        above, below = (max(_floor(one * unit), 0) for one in (mass, mass * (-loss).exp()))  # exact: integers
+        items.append((place, above, below))
     return items, upper_end(gap)
 
 
@@ -82,7 +82,7 @@ def share(atoms: Sequence[Item], count: int, prec: int, between: Callable[[], No
             powers.append((powers[n][0] + place, powers[n][1] * above >> prec, powers[n][2] * below >> prec))
         for total in range(count, 0, -1):
             for n in range(1, total + 1):
-                (u, p, q), ways = powers[n], comb(total, n)
+                (u, p, q), ways = powers[n], int(fmpz.bin_uiui(total, n))
                 if total == count:
                     found.append(((u, ways * p, ways * q), total - n, len(levels[total - n])))
                 else:
@@ -140,13 +140,15 @@ class FewStepsWitness:
                     groups = share(atoms, first, prec, between)
                 if first < count:
                     second = _products(second, listed_items(share(atoms, count - first, prec), prec), prec, between)
-            masses = [loss.in_order(order).enclose_infinity_mass() for order in (loss.order, SWAPPED[loss.order])]
-            return FewStepsValues(self, others, groups, Columns.of(sorted(second)), masses[0], masses[1], upper_end(gap))
+            ladder = Columns.of(sorted(second, key=itemgetter(0)))  # exact: integers
+            infinity, swapped = (loss.in_order(order).enclose_infinity_mass() for order in (
+                loss.order, SWAPPED[loss.order]))
+            return FewStepsValues(self, others, groups, ladder, infinity, swapped, upper_end(gap))
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of the items of both halves."""
-        first, second = count_items(loss, self)
-        return Work(_ITEM * (first + second) * words(self.prec) + EXPONENTIAL * sum(self.reaches), 300 * (first + second))
+        items = sum(count_items(loss, self))
+        return Work(_ITEM * items * words(self.prec) + EXPONENTIAL * sum(map(abs, self.reaches)), 300 * items)
 
 
 _ITEM = 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Self
 
 from verified_dp.core.engines.closed import has_closed_form
@@ -16,8 +17,10 @@ from verified_dp.search.line import as_float
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 
 MOST_STEPS, MOST_ITEMS = 8, 2_000_000
-_SECONDS = 4e-7
-"""Of an item, at few bits."""
+_LOOK, _ITEM = 5e-8, 2e-6
+"""Seconds of an item of the first half, for each bit of the second half's length, and of one of the second half."""
+_LEAST_LOOK, _LOOK_SHARE = 0.15, 0.1
+"""Seconds of one value of delta, during which nobody looks at the clock: at most the first, and this of the time."""
 _USUAL = -20.0
 """log2 of delta, where nothing is known yet."""
 
@@ -39,14 +42,18 @@ class FewSteps(Planner):
         return found if sum(count_items(model.loss, found._witness(20.0))) <= MOST_ITEMS else None
 
     def plan(self, asked: Asked) -> Plan | None:
-        """As many bits as are asked, of a delta that is as large as all outcomes in doubles say, or not small."""
+        """As many bits as are asked, or for which there is time, of a delta that is not small or known in doubles."""
+        return self.within(replace(asked, seconds=asked.seconds / 2), self._plan)
+
+    def _plan(self, asked: Asked) -> Plan | None:
         sketch = self.model.sketch(asked.epsilon)
         known = math.nan if sketch is None else sketch.log_delta(as_float(asked.epsilon))
         witness = self._witness(asked.bits - (_USUAL if math.isnan(known) else known / math.log(2)))
-        items = sum(count_items(self.loss, witness))
-        if items > MOST_ITEMS:
-            return None
-        return Plan(asked.bits, items * _SECONDS * (1 + witness.prec / 500), lambda: witness)
+        first, second = count_items(self.loss, witness)
+        look = first * math.log2(second + 4) * _LOOK
+        many = first + second > MOST_ITEMS or look > _LEAST_LOOK + _LOOK_SHARE * asked.seconds
+        seconds = (look + second * _ITEM) * (1 + witness.prec / 500)
+        return Plan(asked.bits, math.inf if many else seconds, lambda: witness)
 
     def _witness(self, bits: float) -> FewStepsWitness:
         """Lists that leave out about 2^-bits."""
