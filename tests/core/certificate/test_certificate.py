@@ -18,6 +18,7 @@ from verified_dp.certificate import build_certificate, certificate_bytes, widene
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.exact import ExactWitness
+from verified_dp.core.engines.few_steps import FewStepsWitness
 from verified_dp.core.engines.expansion import ExpansionWitness
 from verified_dp.core.engines.expansion_cells import Cover, Ray
 from verified_dp.core.engines.grid import LawGrid
