@@ -58,6 +58,10 @@ DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
 
 
+_FIRST_BITS = 8.0
+"""Of a first answer: of the order that seems smaller, or before a search that may take long."""
+_FIRST_SHARE = 0.6
+"""Of a stated time for the first order, where no method is quick in both."""
 _RESERVE = 0.002
 """Seconds per law and order that a bound by one moment takes."""
 _MANY_LAWS = 20
@@ -477,6 +481,8 @@ class PrivacyProfile:
         larger, *others = self._orders if one_law else _by_estimate(self._orders, eps)
         if others and not one_law:
             larger.look_beside(others[0], eps)
+            if not larger.has_contour:  # the search for the other may take all the time that there is
+                others[0].enclose(eps, _FIRST_BITS, method, budget)
         first = larger.enclose(eps, bits, method, budget)
         answers = [(larger.loss.order, first)]
         for order in others:
@@ -517,7 +523,9 @@ class PrivacyProfile:
         first, *rest = self._orders
         if rest and target:
             _look_beside(first, rest[0], target)
-        brackets = [(first.loss.order, bracket_order(first, target, digits, method, budget))]
+        own = budget if first.has_contour or not rest else budget.share(_FIRST_SHARE)
+        with ending_at(own.end, own.last):
+            brackets = [(first.loss.order, bracket_order(first, target, digits, method, own))]
         for order in rest:
             top = brackets[0][1].upper
             if order.loss.equals_in_law(first.loss):
@@ -697,7 +705,7 @@ def _show_smaller(order: OneDirection, eps: Fraction, first: Answer, bits: float
         quick = _chernoff(order, eps, first.bounds.lower)
         if quick is not None and quick.bounds.upper <= first.bounds.lower:
             return quick
-    asked = 8.0
+    asked = _FIRST_BITS
     while True:
         answer = order.enclose(eps, asked, method, budget)
         if answer.bounds.upper <= first.bounds.lower or asked >= bits or budget.spent:

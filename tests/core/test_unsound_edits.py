@@ -51,6 +51,14 @@ EDITS = [
          seen_by="test_rounded_losses_of_many_steps"),
     Edit("enclose_event", "both * inner + p * term", "both * inner", "T135-binomial-sums",
          seen_by="test_events_of_three_outcomes"),
+    # few steps by all of their outcomes
+    Edit("FewStepsValues.delta", "upper_end(total + lost + wrong)", "upper_end(total + wrong)", "T231-few-steps",
+         seen_by="test_short_lists_widen_both_ends"),
+    Edit("FewStepsValues.delta", "lower_end(total - growth * lack)", "lower_end(total)", "T231-few-steps",
+         seen_by="test_any_split_of_random_laws"),
+    Edit("FewStepsValues.delta", "self.gap + 1", "0 * self.gap", "T231-few-steps",
+         seen_by="test_rounded_losses_are_counted"),
+    Edit("share", "int(fmpz.bin_uiui(total, n))", "1", "T231-few-steps", seen_by="test_each_way_to_share_is_made_once"),
     # noisy votes
     Edit("_MOVES", "(-1, (-2,))", "(-1, (-1,))", "T233-noisy-votes", seen_by="test_votes_of_all_neighbours"),
     Edit("_total", "many * values[gap, move]", "values[gap, move]", "T233-noisy-votes",

@@ -141,6 +141,15 @@ class Budget:
         """Seconds left, at least a little."""
         return 0.05 if is_stopped() else max(self.seconds - self.elapsed, 0.05)
 
+    def share(self, part: float) -> Budget:
+        """A part of what is left of a stated time; all of it where none is stated."""
+        if self.end == math.inf:
+            return self
+        found = Budget(None, self._progress)
+        found.seconds = part * self.left
+        found.end, found.last = found.start + found.seconds, self.last
+        return found
+
     @property
     def spent(self) -> bool:
         return is_stopped() or self.elapsed > self.seconds

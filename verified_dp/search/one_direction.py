@@ -36,10 +36,11 @@ COARSE = 14.0
 ENOUGH = {1: COARSE, 2: COARSE, 3: 1.0}
 """Bits with which planners of these ranks are not asked."""
 FIRST, FIRST_BITS, SLOW, FIRST_SHARE = "lattice", 9.0, 1.0, 0.3
-"""Before the first plan that takes so many seconds, this planner gives so many bits in a share of its time."""
+"""Before the first plan that takes so many seconds this planner gives so many bits in a share of its time; where a time
+is stated, before what takes such a share of that."""
 PLANNING = 0.5
 """The most of what is left of a stated time that one plan takes."""
-SHARP = "closed", "halves", "epochs"
+SHARP = "closed", "halves", "epochs", "few_steps"
 """Planners, beside contours, whose cost hardly grows with the digits."""
 _MOST_SHORTFALL = 40.0
 """By no more bits are next questions asked for more."""
@@ -244,25 +245,30 @@ class Search:
             enough = [plan.seconds for known, plan in found if plan.bits >= self._asked_of(known).bits]
             if (enough and min(enough) <= one.planning) or one.planner is None:
                 continue
+            if rank and self._is_stated and self.direction.few and not found and (
+                    first := self._coarse(FIRST_SHARE * self.budget.left)):
+                return first
             self._rank = rank
             self._ranks[one.planner] = rank
             plan = self._planned(one.planner)
             found += [] if plan is None else [(one.planner, plan)]
         chosen = min(found, key=self._merit, default=None)
-        return chosen if chosen is None or chosen[1].seconds < SLOW or self._best else self._coarse(*chosen)
+        slow = FIRST_SHARE * self.budget.left if self._is_stated else SLOW
+        if chosen is None or chosen[1].seconds < slow:
+            return chosen
+        return self._coarse(FIRST_SHARE * chosen[1].seconds) or chosen
 
-    def _coarse(self, planner: Planner, plan: Plan) -> tuple[Planner, Plan]:
-        """A coarse lattice before a first plan that takes long, so that a time which ends too soon has an answer."""
+    def _coarse(self, seconds: float) -> tuple[Planner, Plan] | None:
+        """A coarse lattice before what takes long, so that a time which ends too soon has an answer."""
         one = next((one for one in self._candidates if one.row.file == FIRST), None)
-        seconds = FIRST_SHARE * plan.seconds
-        if one is not None and one.planner not in (None, planner, self._first):
+        if one is not None and one.planner not in (None, self._first) and not self._best:
             self._first, self._ranks[one.planner] = one.planner, one.row.rank
             with suppress(Unsupported, OverflowError, ZeroDivisionError, ValueError, OutOfTime), ending_at(
                     time.perf_counter() + seconds):
                 first = one.planner.plan(replace(self.asked, bits=FIRST_BITS, seconds=seconds))
                 if first is not None and first.seconds < seconds:
                     return one.planner, replace(first, limit=seconds)
-        return planner, plan
+        return None
 
     def _merit(self, offer: tuple[Planner, Plan]) -> tuple[float, float]:
         planner, plan = offer
@@ -279,8 +285,13 @@ class Search:
 
     def _planning(self) -> AbstractContextManager[None]:
         """A plan of the first ranks takes at most half of a stated time, so that later ones have the rest."""
-        stated = self.budget.end < math.inf and not self._rank
-        return ending_at(time.perf_counter() + PLANNING * self.budget.left) if stated else nullcontext()
+        bounded = self._is_stated and not self._rank
+        return ending_at(time.perf_counter() + PLANNING * self.budget.left) if bounded else nullcontext()
+
+    @property
+    def _is_stated(self) -> bool:
+        """Whether a time is stated."""
+        return self.budget.end < math.inf
 
     def _planned(self, planner: Planner) -> Plan | None:
         """Its plan for what is asked of it, made once; None where it has no more."""

@@ -31,8 +31,8 @@ FARTHEST = 10**250
 """No larger eps is guessed."""
 _ATTEMPTS, _OF_ONE = 8, 2
 """Evaluations with ever more bits, and of what serves every eps."""
-_ROUGH, _SKETCHED = 8.0, 1e-3
-"""Bits that come near to the answer, and how closely a sketch knows log delta."""
+_ROUGH = 8.0
+"""Bits that come near to the answer."""
 
 Gap = tuple[float | None, float]
 """log(delta / target), -inf where delta is lost, None where nothing tells the side; and how small it must be."""
@@ -171,12 +171,12 @@ class _Question:
 
     def _at(self, epsilon: Fraction, bits: float) -> Answer:
         """The same from the last evaluation, where that is about as sharp here, or serves every eps."""
+        check_time()
         if self._values is not None:
             found = self._values[0].at(epsilon)
             if self._serves or width_bits(found.bounds) >= min(bits, self._values[1]) - 0.5:
                 self._note(found)
                 return found
-        check_time()
         answer = self._enclose(epsilon, bits)
         self._values = answer, width_bits(answer.bounds)
         return answer
@@ -281,7 +281,7 @@ class _Question:
         """From a sketch, or from few bits."""
         sketch = self.order.sketch(epsilon) if self.method in ("auto", "contour") else None
         if sketch is not None and not math.isnan(found := sketch.log_delta(as_float(epsilon))):
-            return found - self._log_target, _SKETCHED
+            return found - self._log_target, sketch.accuracy
         answer = self._enclose(epsilon, _ROUGH)
         gap = _log_gap(answer, self.target)
         return (-math.inf if gap is None and is_below(answer, self.target) else gap), 0.3

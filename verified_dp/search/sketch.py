@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ MOST_CELLS = 400_000
 """Frequencies times places of at most two laws: beyond, the kernel is asked instead."""
 MOST_EXCESS = 20.0
 """Bits of doubles that a sum may lose for a tilt left of the saddle point."""
+ROUGHLY = 1e-3
+"""How closely a sketch knows log delta, where it is no sum over all outcomes."""
 _PLACES, _FINE = 240, 160
 _NOISE = 1e-11
 """A sum below this share of its largest term is lost in the rounding of doubles."""
@@ -34,6 +37,7 @@ class Sketch:
     terms: np.ndarray
     log_scale: float
     knows: bool
+    accuracy: ClassVar[float] = ROUGHLY
 
     def log_delta(self, epsilon: float) -> float:
         """log delta(eps); nan where the sum is lost in its error."""
@@ -56,6 +60,7 @@ class TwoSteps:
 
     law: FloatLaw
     tilt: float
+    accuracy: ClassVar[float] = ROUGHLY
 
     def log_delta(self, epsilon: float) -> float:
         """By the trapezoidal rule on the line of the noise (T227); nan where it is lost."""
@@ -70,6 +75,48 @@ class TwoSteps:
             above, below = (mixed, tails[0]) if sign > 0 else (tails[0], mixed)
             total = float((np.exp(base) * (above - np.exp(x) * below)).sum() * (t[1] - t[0]))
         return math.log(total) if 1e-12 < total < math.inf else math.nan
+
+
+@dataclass(frozen=True)
+class Enumerated:
+    """delta of few steps from all their outcomes: half of the steps against the sorted losses of the others."""
+
+    losses: np.ndarray
+    masses: np.ndarray
+    sorted_losses: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    accuracy: ClassVar[float] = 1e-9
+
+    @classmethod
+    def of(cls, laws: list[tuple[np.ndarray, np.ndarray]]) -> Enumerated:
+        """Of (losses, log masses) of every step."""
+        halves = []
+        for own in (laws[::2], laws[1::2]):
+            losses, logs = np.zeros(1), np.zeros(1)
+            for points, masses in own:
+                near = masses > _FAINT
+                losses, logs = np.add.outer(losses, points[near]).ravel(), np.add.outer(logs, masses[near]).ravel()
+                seen = logs > _FAINT
+                losses, logs = losses[seen], logs[seen]
+            halves.append((losses, np.exp(logs)))
+        (losses, masses), (more, others) = halves[::-1]
+        order = np.argsort(more)
+        more, others = more[order], others[order]
+        above, below = (np.append(np.cumsum(one[::-1])[::-1], 0.0) for one in (others, others * np.exp(-more)))
+        return cls(losses, masses, more, above, below)
+
+    def log_delta(self, epsilon: float) -> float:
+        """log delta(eps); nan where it is lost in the rounding of doubles."""
+        rest = np.minimum(epsilon - self.losses, 700.0)
+        places = np.searchsorted(self.sorted_losses, rest, "right")
+        above = self.masses @ self.above[places]
+        total = float(above - self.masses @ (np.exp(rest) * self.below[places]))
+        return math.log(total) if total > _NOISE * above else math.nan
+
+
+_FAINT = -37.0
+"""log of masses that are left out."""
 
 
 def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | TwoSteps | None:

@@ -18,6 +18,8 @@ from verified_dp.search.line import dyadic
 
 MAX_CELLS = 8_000_000
 """Of one window: about a gigabyte while it is multiplied."""
+COARSE = 2.0**-9
+"""Of a grid whose gap is not measured before."""
 _MOST_VERTICES = 10**5
 """Of a grid whose gap is only measured."""
 _KEPT = 5e-6
@@ -106,6 +108,8 @@ def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
     whole = step_of_all_atoms(model, tilt, width)
     if whole is not None:
         return whole
+    if width >= COARSE:  # what it gives tells the next step
+        return align(model, step / 4)
     gap, aligned = _measured(model, tilt, step, max(0.02, width))
     return align(model, min(float(aligned), float(aligned) * math.sqrt(0.7 * width / max(gap, 1e-300))))
 

@@ -20,6 +20,7 @@ from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.expansion import ExpansionWitness
 from verified_dp.core.engines.expansion_cells import Cover, Ray
+from verified_dp.core.engines.few_steps import FewStepsWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.marked import Mark, MarkedWitness
@@ -366,6 +367,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         MomentWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
         ExactWitness(80),
         LineWitness(Fraction(1), Fraction(1, 7), 30, (), (), Fraction(3), Fraction(0), 80, (9,), ((50, 1),)),
+        FewStepsWitness((9,), (2,), 80),
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
         MarkedWitness(Fraction(1, 8), Fraction(1, 7), 9, (rule,), (rule,), (rule,),
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),

@@ -20,6 +20,7 @@ HOMES = {
     "closed-form": "engines.closed:ClosedFormWitness",
     "exact": "engines.exact:ExactWitness",
     "marked": "engines.marked:MarkedWitness",
+    "few-steps": "engines.few_steps:FewStepsWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
     "attack": "families.batches.attack:AttackWitness",

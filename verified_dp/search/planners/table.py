@@ -98,6 +98,7 @@ ROWS = (
     Row("halves", "Halves", "closed-form", 0, 0.0, _is_atomic),
     Row("epochs", "Epochs", "contour", 0, 0.0, _is_allocated),
     Row("closed", "Closed", "closed-form", 0, 0.0, _is_sum),
+    Row("few_steps", "FewSteps", "closed-form", 0, 0.0, _is_listed),
     Row("line", "Line", "contour", 0, 0.01, has_contour),
     Row("rays", "Rays", "contour", 0, 0.1, _has_nodes),
     Row("marked", "Marked", "contour", 0, 0.3, _has_nodes),

@@ -124,9 +124,10 @@ class DiscreteGaussianLoss(PlainLaw, Unbounded):
     def enclose_listed(self, reach: int) -> Listed:
         """Loss D (D - 2x) / (2 s^2) of mass e^{-x^2/(2 s^2)} / Z; outside at most 2 F(D - reach - 1), under Q too."""
         s2, shift = self.sigma_squared, self.sensitivity
-        logs = [(ball(shift * (shift - 2 * x) / (2 * s2)), -ball(x * x / (2 * s2))) for x in range(-reach, reach + 1)]
+        unit, scale = ball(shift / (2 * s2)), -ball(1 / (2 * s2))
         first = enclose_distribution(s2, 0) - enclose_distribution(s2, -1)  # 1 / Z
-        return Listed([(loss, first * size.exp()) for loss, size in logs],
+        masses = [first * (scale * (x * x)).exp() for x in range(reach + 1)]
+        return Listed([(unit * (shift - 2 * x), masses[abs(x)]) for x in range(-reach, reach + 1)],
                       upper_end(2 * enclose_distribution(s2, shift - reach - 1)))
 
 
