@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the runs side by side would wait for each other's
 
 import pytest
 from flint import ctx

@@ -13,6 +13,9 @@ from verified_dp import Relation
 from verified_dp.core.engines.table import EARLIER, HOMES
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 
+SLOW = ("step 11 replace 3",)
+"""What takes seconds: only `make golden` checks it."""
+
 
 @pytest.fixture(scope="module")
 def lines() -> list[dict[str, Any]]:
@@ -21,7 +24,7 @@ def lines() -> list[dict[str, Any]]:
 
 def test_a_tenth_is_as_it_was(lines: list[dict[str, Any]]) -> None:
     chosen = random.Random(29).sample(lines, len(lines) // 10)
-    assert {line["name"]: what for line in chosen if (what := differs(line))} == {}
+    assert {line["name"]: what for line in chosen if line["name"] not in SLOW and (what := differs(line))} == {}
 
 
 @pytest.mark.long

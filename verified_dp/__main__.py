@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> int:
     """The command line; Ctrl-C while it is still being loaded is one line, too."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices here are small: threads would only wait
     try:
         from verified_dp.cli import main as command
 

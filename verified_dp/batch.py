@@ -12,6 +12,7 @@ Threads are correct, but the arithmetic belongs to one at a time. A program that
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import nullcontext
@@ -91,6 +92,7 @@ def _each(sources: Sources, work: Callable[[Spec], Answer], executor: Executor |
     """All are begun before the first is waited for."""
     read = [_read(source) for source in _listed(sources)]
     asked = [(done.name, done.answer) for done in read if done.answer is not None]
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for new processes: their threads would wait for each other
     with nullcontext(executor) if executor is not None else ProcessPoolExecutor(
             mp_context=get_context("spawn")) as pool:  # no thread of this process is copied
         answered = iter(pool.map(partial(_answered, work), *zip(*asked, strict=True))) if asked else iter(())

@@ -546,7 +546,8 @@ class PrivacyProfile:
                     max_seconds: float | None = None) -> tuple[Solution, Solution]:
         """delta at the claimed epsilon, with as many digits as decide the claim, and epsilon at the claimed delta.
 
-        epsilon gets three digits more than the claim prints, so that rounding to them can be judged; at most 1000.
+        Unless the claim is proved epsilon gets three digits more than it prints, so that rounding to them can be
+        judged; at most 1000.
         Where time is short, the enclosures may be narrower than what their evaluations prove: by buckets.
         """
         digits, limit = self._digits(digits, method), Budget(max_seconds)
@@ -581,9 +582,10 @@ class PrivacyProfile:
             if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above or method in EXPANSIONS:
                 break
             asked *= 2
-        printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
-        wanted = min(max(digits, printed + 3), exact.MAX_DIGITS)
-        return delta, self.solve_epsilon(claim.delta, wanted, method, limit.left)
+        if delta.enclosure.upper > claim.delta:
+            printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
+            digits = min(max(digits, printed + 3), exact.MAX_DIGITS)
+        return delta, self.solve_epsilon(claim.delta, digits, method, limit.left)
 
     def _digits(self, asked: int | None, method: str) -> int:
         """Those asked for; else 12, or the lattice method's few where no other applies or it is asked for."""

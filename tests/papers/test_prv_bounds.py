@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise, product
 from math import comb
 
@@ -231,6 +232,7 @@ def test_two_sided_tail_of_finite_laws(masses: tuple[tuple[str, str], ...]) -> N
             assert mpmath.mpf(bound.str(20, radius=False)) >= outside * (1 - mpmath.mpf(10) ** -15)
 
 
+@cache
 def exact_delta(law: FiniteLoss, count: int, epsilon: Fraction) -> mpmath.mpf:
     """delta of `count` steps by enumeration."""
     total = mpmath.mpf(0)
