@@ -20,7 +20,7 @@ from verified_dp.core.engines.node_moment import moment_witness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
+from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law, RuleLaw
@@ -32,6 +32,8 @@ SMALLEST, LARGEST = 1e-7, 1e7
 """Between which l is sought."""
 FARTHEST = 1e30
 """The same where only bounds on divergences and Gaussian steps are composed, whose moments cost nothing."""
+LEAST_BOUND = -3e5
+"""Of which logarithm a bound on delta is small enough: past the largest loss they fall in l without end."""
 FARTHEST_RULE = 1e4
 """Of a few laws in the place of all, no larger l where a moment is a quadrature: its nodes grow with l."""
 _PREC = 96
@@ -67,7 +69,7 @@ class MomentModel:
         """The largest l that is tried: within the stated orders, and with not too many nodes."""
         ends = [float(law.corners[-1][0]) for law, _ in self.others if isinstance(law, RenyiLoss)]
         ends += [FARTHEST_RULE for law, _ in self.others if self.most and isinstance(law, RuleLaw)]
-        most = FARTHEST if all(isinstance(law, MomentBound) for law, _ in self.loss.parts) else LARGEST
+        most = FARTHEST if all(isinstance(law, RenyiLoss | ZCDPLoss) for law, _ in self.loss.parts) else LARGEST
         return min([most, *ends, *(1000 * min(law.s, law.strip) for law, _ in self.nodes)])
 
     def log_moment(self, exponent: float) -> float:
@@ -120,13 +122,13 @@ def choose_order(model: MomentModel, epsilon: float, conversion: str, steps: int
     """The order with the least bound by that conversion ("mironov", "canonne" or "asoodeh")."""
     def rough(exponent: float) -> float:
         size = model.log_moment(exponent) - exponent * epsilon
-        return size if conversion == "mironov" else size + log_factor(exponent)
+        return max(size if conversion == "mironov" else size + log_factor(exponent), LEAST_BOUND)
 
     best = _least(rough, SMALLEST, model.largest, steps)
     if conversion != "asoodeh":
         return Order(best, rough(best))
     low, high = max(best / 32, SMALLEST), min(best * 32, model.largest)
-    best = _least(lambda exponent: at_order(model, exponent, epsilon).log_bound, low, high, 32)
+    best = _least(lambda exponent: max(at_order(model, exponent, epsilon).log_bound, LEAST_BOUND), low, high, 32)
     return at_order(model, best, epsilon)
 
 
