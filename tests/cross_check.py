@@ -190,6 +190,35 @@ def _any_specification(rng: random.Random, title: str) -> str:
             + f"[claim]\n{_toml(claim)}")
 
 
+def selections(seed: int, index: int) -> str:
+    """The same where the best of a random number of runs is released."""
+    rng = random.Random(f"{seed}.{index}.selection")
+    return next(text for text in iter(lambda: _any_selection(rng, f"{seed}.{index}"), "") if _is_supported(text))
+
+
+def _any_selection(rng: random.Random, title: str) -> str:
+    relation = rng.choice(RELATIONS)
+
+    def run(most: int) -> Table:
+        kind = rng.choice([*_EVERYWHERE, *SELECTIONS, *["gaussian"] * 6])
+        table = KINDS[kind](rng)
+        sampled = kind not in (*NOT_SAMPLED, *SELECTIONS) and "sigma" not in table and rng.random() < 0.4
+        poisson = {"sampling": {"scheme": "poisson", "probability": _ratio(rng, 1, 30, 100)}}
+        count = rng.choice([1, 2, rng.randint(1, most)])
+        return {"kind": kind, **table, "count": count, **(poisson if sampled else {})}
+
+    step = run(5) if rng.random() < 0.5 else {
+        "kind": "composition", "count": rng.choice([1, 1, 3]), "releases": [run(200) for _ in range(rng.randint(1, 2))]}
+    step["selection"] = rng.choice([
+        {"scheme": "poisson-runs", "mean": _ratio(rng, 1, 80, 4)},
+        {"scheme": "negative-binomial-runs", "mean": _ratio(rng, 5, 80, 4),
+         "shape": rng.choice(["0", "1", "1/2", _ratio(rng, 1, 40, 8)])}])
+    claim = {"title": f"best of {title}", "source": "", "epsilon": rng.choice(["0.5", "1", "2.5", "8", "20"]),
+             "delta": rng.choice(["1e-2", "1e-4", "1e-6", "1e-9"])}
+    return (f'relation = "{relation}"\n' + "".join(f"[[mechanism]]\n{_toml(one)}" for one in (
+        [step, run(1)] if rng.random() < 0.3 else [step])) + f"[claim]\n{_toml(claim)}")
+
+
 def _is_supported(text: str) -> bool:
     """Whether there is a theorem, other than T217, which the second checker does not cover."""
     try:
@@ -214,9 +243,10 @@ def _value(value: Any) -> str:
 # ---------- one certificate, all verifiers ----------
 
 
-def random_row(seed: int, index: int, seconds: float = SECONDS, formal: Path = CHECKER) -> Row:
+def random_row(seed: int, index: int, seconds: float = SECONDS, formal: Path = CHECKER,
+               make: Callable[[int, int], str] = specification) -> Row:
     """Write and check the certificate of a random specification; `error` or `crash` in place of results without one."""
-    rng, text = random.Random(f"{seed}.{index}.method"), specification(seed, index)
+    rng, text = random.Random(f"{seed}.{index}.method"), make(seed, index)
     row: Row = {"key": f"{seed}.{index}", "spec": text}
     try:
         with processor_time(seconds):

@@ -39,6 +39,15 @@ def test_verifiers_agree(index: int, tool: ModuleType) -> None:
     assert row["results"]["trusted"] == "valid" and not tool.disagrees(row), row
 
 
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(6, 210, 12))])
+def test_verifiers_agree_on_the_best_of_several_runs(first: int, tool: ModuleType) -> None:
+    rows = [tool.random_row(2, index, make=tool.selections) for index in range(first, first + (12 if first else 6))]
+    assert all("crash" not in row and not tool.disagrees(row) for row in rows), rows
+    results = [row["results"] for row in rows if "results" in row]
+    assert len(results) > len(rows) / 2 and all(found["trusted"] == "valid" for found in results)
+    assert sum(found["independent"] == "valid" for found in results) > 0.8 * len(results)
+
+
 def test_a_disagreement_is_seen(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tool._CALLS, "independent", lambda data, _: Check(False, None, "claim", "no"))
     row = tool.random_row(1, 0)

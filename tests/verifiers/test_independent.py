@@ -13,6 +13,7 @@ import tokenize
 from collections.abc import Callable
 from fractions import Fraction
 from fractions import Fraction as F
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,7 +29,9 @@ from verified_dp.core.families.allocation.random_allocation import RandomAllocat
 from verified_dp.core.families.batches.truncated_batch import enclose_binomial_tail, full_batch_share
 from verified_dp.core.kernel.certificate.check import verify as verify_trusted
 from verified_dp.core.kernel.certificate.document import canonical
+from verified_dp.core.kernel.certificate.statement import input_record
 from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
+from verified_dp.core.kernel.losses import pairs_and_losses
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.independent import balls
@@ -64,6 +67,8 @@ GAUSSIAN = step("gaussian", sigma="15", sensitivity="2", count=3)
 LAPLACE = '[[mechanism.releases]]\nkind = "laplace"\nscale = "2"\nsensitivity = "1"\n'
 DISCRETE = '[[mechanism.releases]]\nkind = "discrete-laplace"\nscale = "2"\nsensitivity = 1\ncount = 2\n'
 SHARED = '[[mechanism]]\nkind = "composition"\ncount = 2\nsampling = { scheme = "poisson", probability = "0.1" }\n'
+POISSON_RUNS = 'selection = { scheme = "poisson-runs", mean = "10" }\n'
+SEVERAL_RUNS = 'selection = { scheme = "negative-binomial-runs", mean = "10", shape = "1/2" }\n'
 CLAIM = "0.5", "1e-3"
 SPECS: dict[str, tuple[str, str, str, str]] = {
     "line": ("add-or-remove", step("gaussian", noise_multiplier="1.1", count=100, q="0.01"), *CLAIM),
@@ -156,6 +161,16 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "votes": ("remove", step("gnmax-votes", sigma="5", votes=[30, 5, 1], threshold="25", threshold_sigma="20"),
               "1", "1e-3"),
     "split votes": ("remove", step("gnmax-votes", sigma="2", votes=[3, 3], count=2), "4", "1e-2"),
+    "best of Poisson runs": (
+        "add-or-remove", f'[[mechanism]]\nkind = "composition"\n{POISSON_RUNS}{LAPLACE.replace("2", "60")}'
+        + '[[mechanism.releases]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 50\n'
+        'sampling = { scheme = "poisson", probability = "1/50" }\n', "5", "1e-5"),
+    "best of several runs": ("replace", step("gaussian", noise_multiplier="20", count=2) + SEVERAL_RUNS
+                             + step("gaussian", sigma="15", sensitivity="2"), "4", "1e-4"),
+    "best on a sample": ("remove", step("discrete-gaussian", sigma_squared="30", sensitivity=2, q="1/10")
+                         + SEVERAL_RUNS, "1", "1e-4"),
+    "epochs of allocation": ("add-or-remove", '[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 3\n'
+                             'sampling = { scheme = "random-allocation", rounds = 20 }\n', "1", "1e-2"),
     "nothing to hide": ("replace", step("shuffled-local", users=9, epsilon0="0"), "0", "0"),
 }
 
@@ -335,6 +350,105 @@ def test_an_altered_field_is_refused(
     assert refused(document)
 
 
+@pytest.mark.parametrize("name", ["best of Poisson runs", "best of several runs", "best on a sample"])
+def test_more_runs_are_more_than_fewer_prove(name: str, certificates: Callable[[str], Document]) -> None:
+    """The enclosures of a mean of 10 beside other means, in the input and in the words of the pairs."""
+    def stated(mean: int) -> Document:
+        text = canonical(certificates(name)).decode().replace('"mean":"10"', f'"mean":"{mean}"')
+        return json.loads(text.replace("mean 10", f"mean {mean}"))
+
+    assert not refused(stated(10)) and not refused(stated(9))
+    for more in (11, 1000):
+        found = independent.verify(canonical(sealed(stated(more))))
+        assert not found.valid and str(found.field).startswith("evaluations[0]."), found
+    fewer = stated(10)
+    fewer["input"]["mechanisms"][0]["selection"]["mean"] = "9"
+    assert refused(fewer)
+    silent = stated(10)
+    silent["assumptions"] = [text for text in silent["assumptions"] if not text.startswith("selection:")]
+    assert refused(silent)
+
+
+def test_what_may_not_be_selected_is_refused(certificates: Callable[[str], Document]) -> None:
+    step = certificates("best on a sample")["input"]["mechanisms"][0]
+    runs, shuffled = step["selection"], {"scheme": "shuffled", "rounds": 3}
+    for key, value in (("selection", {**runs, "mean": "1"}), ("selection", {**runs, "shape": "-1"}),
+                       ("selection", {"scheme": "poisson-runs", "mean": "10", "shape": "1"}),
+                       ("selection", {"scheme": "poisson", "probability": "1/2"}), ("sampling", runs)):
+        with pytest.raises(Invalid):
+            read_input({"relation": "remove", "mechanisms": [{**step, key: value}]})
+    gaussian = {"kind": "gaussian", "noise_multiplier": "1", "count": 1}
+    for release in (gaussian | {"sampling": shuffled}, step):
+        with pytest.raises(Invalid):
+            read_input({"relation": "remove", "mechanisms": [
+                {"kind": "composition", "releases": [release], "selection": runs, "count": 1}]})
+    sure = {"kind": "approximate-dp", "epsilon": "1", "delta": "1/100", "count": 1, "selection": runs}
+    with pytest.raises(Invalid, match="every epsilon"):
+        read_pairs(read_input({"relation": "remove", "mechanisms": [sure]}))
+
+
+def best_of(law: list[Fraction], generating: Callable[[Any], Any]) -> list[Any]:
+    """No run, and each outcome as the best: f(Q(<= y)) - f(Q(< y))."""
+    sums = [mpmath.mpf(sum(law[:n]).numerator) / sum(law[:n]).denominator for n in range(1, len(law) + 1)]
+    values = [generating(x) for x in [mpmath.mpf(0), *sums]]
+    return [values[0], *(after - before for before, after in pairwise(values))]
+
+
+@pytest.mark.theorem("T213-private-selection")
+@pytest.mark.parametrize("shape", [None, "0", "1", "3"])
+def test_moments_of_the_best_of_several_runs_on_few_outcomes(shape: str | None) -> None:
+    """At least the exact ones, for random laws of a run, and some at most five times their logarithm."""
+    rng, nearest, g = random.Random(shape), 0.0, mpmath.mpf(1) / 20
+    e = mpmath.mpf(shape or 0)
+    generating = {None: lambda x: mpmath.exp(20 * (x - 1)),
+                  "0": lambda x: mpmath.log(1 - (1 - g) * x) / mpmath.log(g)}.get(
+        shape, lambda x: ((1 - (1 - g) * x) ** -e - 1) / (g**-e - 1))
+    mean = Fraction(20) if shape in (None, "1") else Fraction(float(mpmath.diff(generating, 1 - mpmath.mpf("1e-15"))))
+    selection = {"scheme": "poisson-runs", "mean": str(mean)} if shape is None else {
+        "scheme": "negative-binomial-runs", "mean": str(mean * (1 if shape == "1" else Fraction(1001, 1000))),
+        "shape": shape}
+    for case in range(10):
+        weights = [[rng.randint(1, 9) for _ in range(4)] for _ in range(2)] if case % 3 else [
+            [100, 1, 1, 2], [100, 2, 1, 1]]
+        first, second = ([F(w, sum(row)) for w in row] for row in weights)
+        step = {"kind": "finite", "P": list(map(str, first)), "Q": list(map(str, second)), "count": 1}
+        run = read_input({"relation": "remove", "mechanisms": [{**step, "selection": selection}]})
+        one, other = best_of(first, generating), best_of(second, generating)
+        with balls.precision(120):
+            law = read_pairs(run)[2]["remove"].parts[0][0]
+            bounds = {x: law.moment(balls.ball(F(x))) for x in (0.25, 1.0, 3.5, 30.0)}
+        for exponent, bound in bounds.items():
+            top = mpmath.log(mpmath.ldexp(bound.m + bound.r, bound.e))
+            for a, b in ((one, other), (other, one)):
+                exact = mpmath.log(sum(x * (x / y) ** exponent for x, y in zip(a, b, strict=True) if x))
+                assert exact <= top + 1e-12
+                nearest = max(nearest, float(exact / top))
+    assert nearest > 0.2
+
+
+@pytest.mark.theorem("T213-private-selection")
+@pytest.mark.theorem("T214-sampled-moments")
+@pytest.mark.parametrize("run", [
+    step("finite", P=["1/2", "3/10", "1/5"], Q=["1/5", "2/5", "2/5"]), step("gaussian", noise_multiplier="3", count=4),
+    step("gaussian", noise_multiplier="2", q="1/20"), step("discrete-gaussian", sigma_squared="3/2", sensitivity=2),
+    '[[mechanism]]\nkind = "composition"\n{}' + LAPLACE + '[[mechanism.releases]]\nkind = "gaussian"\ncount = 60\n'
+    'noise_multiplier = "1"\nsampling = { scheme = "poisson", probability = "1/50" }\n'])
+def test_moments_of_the_best_of_several_runs_are_those_of_the_trusted_checker(run: str) -> None:
+    """In both orders, at powers between and beyond those of chords; one direction alone would be less."""
+    for selection in (POISSON_RUNS, SEVERAL_RUNS, SEVERAL_RUNS.replace("1/2", "0"), SEVERAL_RUNS.replace("1/2", "1")):
+        text = run.replace("{}", selection) if "{}" in run else run + selection
+        spec = parse_spec(f'relation = "add-or-remove"\n{text}')
+        found = dict(zip(("remove", "add"), pairs_and_losses(spec.composition, spec.relation)[1], strict=True))
+        with balls.precision(200):
+            losses = read_pairs(read_input(input_record(spec.composition, spec.relation)))[2]
+        for order, loss in losses.items():
+            for exponent in (F(1, 4), F(1), F(9, 2), F(40), F(2000)):
+                with balls.precision(200), ctx.workprec(200):
+                    mine = balls.log(loss.parts[0][0].moment(balls.ball(exponent)))
+                    theirs = found[order].parts[0][0].bound_log_moment(arb(exponent.numerator) / exponent.denominator)
+                    assert abs(arb(mine.m) * arb(2) ** mine.e / theirs - 1) < 1e-12, (selection, order, exponent)
+
+
 def test_what_carries_no_trust_may_change(certificates: Callable[[str], Document]) -> None:
     document = copy.deepcopy(certificates("Gaussian"))
     document["claim"]["title"], document["theorems"], document["versions"]["FLINT"] = "other", [], "9"
@@ -429,7 +543,7 @@ def test_many_mutated_witnesses_prove_nothing_false(
     assert check_mutants(certificates(REPLAYED[kind]), kind, mutants, 500) > 50
 
 
-@pytest.mark.parametrize("name", ["line", "Laplace", "zCDP"])
+@pytest.mark.parametrize("name", ["line", "Laplace", "zCDP", "best of several runs"])
 def test_both_checkers_agree_on_mutants(name: str, certificates: Callable[[str], Document]) -> None:
     """Random digits of resealed certificates: what this checker accepts the trusted one does.
 
@@ -857,10 +971,10 @@ def test_steps_on_grids_are_above_and_below(
     if not law.finite_atoms():
         return
     with precision(160):
-        sides = enclose_step(law, range(-40, 41), F(1, 1000), F(1, 8), F(tilt, 4), 60)
+        above, below = enclose_step(law, range(-40, 41), F(1, 1000), F(1, 8), F(tilt, 4), 60)
         truth = law.stick(balls.ball(epsilon)) - law.infinity()
-        high = value_at(sides.above, epsilon, F(tilt, 4)) + left_out(sides.above, epsilon, F(tilt, 4))
-        low = value_at(sides.below, epsilon, F(tilt, 4))
+        high = value_at(above, epsilon, F(tilt, 4)) + left_out(above, epsilon, F(tilt, 4))
+        low = value_at(below, epsilon, F(tilt, 4))
         assert low.lower() <= truth.upper() and high.upper() >= truth.lower()
 
 

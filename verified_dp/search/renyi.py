@@ -34,6 +34,8 @@ SMALLEST, LARGEST = 1e-7, 1e7
 """Between which l is sought."""
 FARTHEST = 1e30
 """The same where only bounds on divergences and Gaussian steps are composed, whose moments cost nothing."""
+LEAST_BOUND = -3e5
+"""Of which logarithm a bound on delta is small enough: past the largest loss they fall in l without end."""
 FARTHEST_RULE = 1e4
 """Of a few laws in the place of all, no larger l where a moment is a quadrature: its nodes grow with l."""
 _PREC = 96
@@ -122,13 +124,13 @@ def choose_order(model: MomentModel, epsilon: float, conversion: str, steps: int
     """The order with the least bound by that conversion ("mironov", "canonne" or "asoodeh")."""
     def rough(exponent: float) -> float:
         size = model.log_moment(exponent) - exponent * epsilon
-        return size if conversion == "mironov" else size + log_factor(exponent)
+        return max(size if conversion == "mironov" else size + log_factor(exponent), LEAST_BOUND)
 
     best = _least(rough, SMALLEST, model.largest, steps)
     if conversion != "asoodeh":
         return Order(best, rough(best))
     low, high = max(best / 32, SMALLEST), min(best * 32, model.largest)
-    best = _least(lambda exponent: at_order(model, exponent, epsilon).log_bound, low, high, 32)
+    best = _least(lambda exponent: max(at_order(model, exponent, epsilon).log_bound, LEAST_BOUND), low, high, 32)
     return at_order(model, best, epsilon)
 
 

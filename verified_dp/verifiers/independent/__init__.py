@@ -3,10 +3,10 @@
 It imports Python's standard library and mpmath, and nothing of the rest of this package:
 
     document, inputs, words, verdict    the format                     balls    arithmetic
-    laws, atoms, shifts, clones, allocation, pieces    the laws of the privacy loss
+    laws, atoms, shifts, clones, allocation, selected, pieces    the laws of the privacy loss
     pairs, losses    from what was run to laws
     measures, discretise, compose, decide    the verdict, by lattices of its own: no witness is asked
-    nodes, contour, divergences, exact, witnesses    witnesses that are replayed, for the recorded digits
+    nodes, contour, moment, exact, witnesses    witnesses that are replayed, for the recorded digits
     check    the whole check
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import chain, product, repeat
 from typing import Any, ClassVar
 
@@ -65,19 +66,11 @@ class AtomicLaw(Law):
 
     @remembered
     def largest(self) -> Any:
-        losses = self.losses()
-        found = losses[0] if losses else None
-        for loss in losses:
-            found = loss if found is None else larger(found, loss)
-        return Ball(-(2**40)) if found is None else found
+        return reduce(larger, self.losses() or [Ball(-(2**40))])
 
     @remembered
     def smallest(self) -> Ball | None:
-        losses = self.losses()
-        found = losses[0] if losses else None
-        for loss in losses:
-            found = loss if found is None else smaller(found, loss)
-        return Ball(2**40) if found is None else found
+        return reduce(smaller, self.losses() or [Ball(2**40)])
 
     def moment(self, exponent: Ball) -> Ball:
         return total(p * exp(exponent * loss)
@@ -115,57 +108,62 @@ class FiniteLoss(AtomicLaw):
         return None if None in indices else (log(ball(base)), [int(n or 0) for n in indices])
 
 
-@dataclass(frozen=True)
-class OddsLoss(AtomicLaw):
-    """P = (1-d)(e^eps, 1, others)/(e^eps + 1 + others) and d at infinity; Q mirrored (T54, T56)."""
+class Odds(AtomicLaw):
+    """P = (1-d)(e^E, 1, others)/(e^E + 1 + others) and d at infinity; Q mirrored (T54, T56)."""
 
+    others: int
+
+    def largest(self) -> Fraction:
+        """E."""
+        raise NotImplementedError
+
+    def mass(self) -> Ball:
+        """d."""
+        raise NotImplementedError
+
+    def atoms(self) -> list[Atom]:
+        odds, sure = exp(self.largest()), self.mass()
+        unit = (1 - sure) / (odds + 1 + self.others)
+        neutral = [(unit * self.others, unit * self.others)] if self.others else []
+        return [(sure, Ball(0)), (unit * odds, unit), (unit, unit * odds), *neutral, (Ball(0), sure)]
+
+    def losses(self) -> list[Ball]:
+        return [self.lattice()[0] * index for index in self.lattice()[1]]
+
+    def lattice(self) -> tuple[Ball, list[int]]:
+        return ball(self.largest()), [1, -1, 0] if self.others else [1, -1]
+
+
+@dataclass(frozen=True)
+class OddsLoss(Odds):
     epsilon: Fraction
     infinity_mass: Fraction
     others: int
     order: str = "symmetric"
 
-    def atoms(self) -> list[Atom]:
-        odds, sure = exp(self.epsilon), ball(self.infinity_mass)
-        unit = ball(1 - self.infinity_mass) / (odds + 1 + self.others)
-        neutral = [(unit * self.others, unit * self.others)] if self.others else []
-        return [(sure, Ball(0)), (unit * odds, unit), (unit, unit * odds), *neutral, (Ball(0), sure)]
-
-    def losses(self) -> list[Ball]:
-        return [ball(self.epsilon), ball(-self.epsilon), *([Ball(0)] if self.others else [])]
-
     def largest(self) -> Fraction:
         return self.epsilon
 
-    def lattice(self) -> tuple[Ball, list[int]]:
-        return ball(self.epsilon), [1, -1, 0] if self.others else [1, -1]
+    def mass(self) -> Ball:
+        return ball(self.infinity_mass)
 
 
 @dataclass(frozen=True)
-class GroupOddsLoss(AtomicLaw):
-    """The same for (g eps, d_g), d_g = delta (1 + e^eps + ... + e^{(g-1) eps}) < 1 (T72)."""
+class GroupOddsLoss(Odds):
+    """For (g eps, d_g), d_g = delta (1 + e^eps + ... + e^{(g-1) eps}) < 1 (T72)."""
 
     epsilon: Fraction
     infinity_mass: Fraction
     size: int
     order: str = "symmetric"
-
-    def mass(self) -> Ball:
-        factor = expm1(self.size * self.epsilon) / expm1(self.epsilon) if self.epsilon else ball(self.size)
-        return ball(self.infinity_mass) * factor
-
-    def atoms(self) -> list[Atom]:
-        odds, sure = exp(self.largest()), self.mass()
-        unit = (1 - sure) / (odds + 1)
-        return [(sure, Ball(0)), (unit * odds, unit), (unit, unit * odds), (Ball(0), sure)]
-
-    def losses(self) -> list[Ball]:
-        return [ball(self.largest()), ball(-self.largest())]
+    others = 0
 
     def largest(self) -> Fraction:
         return self.size * self.epsilon
 
-    def lattice(self) -> tuple[Ball, list[int]]:
-        return ball(self.largest()), [1, -1]
+    def mass(self) -> Ball:
+        factor = expm1(self.size * self.epsilon) / expm1(self.epsilon) if self.epsilon else ball(self.size)
+        return ball(self.infinity_mass) * factor
 
 
 def two_sided(scale: Fraction, reach: int) -> tuple[list[Ball], list[Ball]]:

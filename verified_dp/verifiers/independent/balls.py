@@ -192,6 +192,9 @@ class Ball:
         d = self - other
         return d.m >= d.r
 
+    def middle(self) -> Fraction:
+        return Fraction(self.m) * Fraction(2) ** self.e
+
     def shifted(self, n: int) -> Ball:
         """The ball times 2^n."""
         return _raw(self.m, self.r, self.e + n)
@@ -267,6 +270,11 @@ def largest(values: Iterable[Ball]) -> Ball:
     if found is None:
         raise Unknown("nothing to compare")
     return found
+
+
+def floor(x: Ball) -> int:
+    """Of the lower end."""
+    return x.m - x.r << x.e if x.e >= 0 else x.m - x.r >> -x.e
 
 
 def total(values: Iterable[Ball]) -> Ball:
@@ -564,7 +572,7 @@ def complex_power(a: Complex, count: int) -> Complex:
 
 # ---------- many products at once ----------
 
-Row = list[tuple[int, int, int, int]]
+Row = Sequence[tuple[int, int, int, int]]
 """Numbers (re + i im) 2^e, each with an error of at most `error` 2^e."""
 
 
@@ -593,20 +601,18 @@ class Table:
             self.im.append(second)
 
 
-def products(lefts: Iterable[Table], right: Table) -> Iterator[list[Complex]]:
-    """All sums over j of left[i][j] right[p][j], row by row of every left table."""
+def products(left: Table, right: Table) -> Iterator[Complex]:
+    """All sums over j of left[i][j] right[p][j], row by row of the left table."""
     columns = [([b - a for a, b in zip(re, im, strict=True)], re, [a + b for a, b in zip(re, im, strict=True)],
                 sum(map(abs, re)) + sum(map(abs, im))) for re, im in zip(right.re, right.im, strict=True)]
-    for left in lefts:
-        places = left.places + right.places
-        for re, im in zip(left.re, left.im, strict=True):
-            tick()
-            size, both, row = sum(map(abs, re)) + sum(map(abs, im)), [a + b for a, b in zip(re, im, strict=True)], []
-            for less, real, more, other in columns:
-                first = _dot(both, real)
-                error = size * right.error + other * left.error + len(re) * left.error * right.error
-                row.append((Ball(first - _dot(im, more), error, -places), Ball(first + _dot(re, less), error, -places)))
-            yield row
+    places = left.places + right.places
+    for re, im in zip(left.re, left.im, strict=True):
+        tick()
+        size, both = sum(map(abs, re)) + sum(map(abs, im)), [a + b for a, b in zip(re, im, strict=True)]
+        for less, real, more, other in columns:
+            first = _dot(both, real)
+            error = size * right.error + other * left.error + len(re) * left.error * right.error
+            yield Ball(first - _dot(im, more), error, -places), Ball(first + _dot(re, less), error, -places)
 
 
 def _dot(a: Sequence[int], b: Sequence[int]) -> int:
@@ -648,19 +654,7 @@ def row_times(row: Row, factor: tuple[int, int, int, int]) -> Row:
     """Every entry times one."""
     c, d, g, other = factor
     size = abs(c) + abs(d) + other
-    found = []
-    for a, b, f, error in row:
-        found.append((a * c - b * d, a * d + b * c, f + g, error * size + (abs(a) + abs(b)) * other))
-    return found
-
-
-def transposed(rows: Sequence[Row]) -> list[Row]:
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-def top_of(rows: Iterable[Row]) -> int:
-    """A t with all entries below 2^t."""
-    return max((max(abs(re), abs(im)).bit_length() + 1 + e for row in rows for re, im, e, _ in row), default=0)
+    return [(a * c - b * d, a * d + b * c, f + g, error * size + (abs(a) + abs(b)) * other) for a, b, f, error in row]
 
 
 def turn_sums(weights: Sequence[Complex], turns: Sequence[Complex], count: int) -> list[Complex]:
@@ -669,10 +663,10 @@ def turn_sums(weights: Sequence[Complex], turns: Sequence[Complex], count: int) 
     giants, places = -(-(count + 1) // babies), _state[0]
     baby, giant = [], []
     for weight, turn in zip(weights, turns, strict=True):
-        row = powers(turn, babies + 1)
-        re, im, e, error = row.pop()
+        *row, (re, im, e, error) = powers(turn, babies + 1)
         baby.append(row)
         leap = Ball(re, error, e), Ball(im, error, e)
         giant.append(row_times(powers(leap, giants), entry(weight)))
-    left, right = Table(transposed(giant), places - top_of(giant)), Table(transposed(baby), places)
-    return [value for row in products([left], right) for value in row][: count + 1]
+    top = max((max(abs(re), abs(im)).bit_length() + 1 + e for row in giant for re, im, e, _ in row), default=0)
+    left, right = (Table(list(zip(*rows, strict=True)), at) for rows, at in ((giant, places - top), (baby, places)))
+    return list(products(left, right))[: count + 1]

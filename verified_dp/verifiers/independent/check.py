@@ -295,6 +295,8 @@ def _check_budget(found: Mapping[str, str], needed: Mapping[str, Ball], path: st
 def _is_enough(text: str, size: Dyadic, path: str) -> bool:
     if text == "inf" or not size.mantissa:
         return True
-    digits, power = decimal_parts(size, 4, path, up=True)
     match = _BUDGET.fullmatch(text)
+    if match and size.top <= 4 * min(int(match[3]), 0):  # far below: 2^4 > 10
+        return True
+    digits, power = decimal_parts(size, 4, path, up=True)
     return match is not None and (int(match[3]), match[1] + match[2]) >= (power + 3, digits_of(digits))

@@ -7,12 +7,10 @@ from fractions import Fraction
 from math import isqrt
 
 from .balls import Ball, Unknown, ball, bits, exp, expm1, larger, log, precision, tick
-from .laws import Law, Tails, binomial_tail, log_factorial, union
-
-HALF = Fraction(1, 2)
+from .laws import HALF, Mirrored, Tails, binomial_tail, log_factorial, union
 
 
-class Clones(Law):
+class Clones(Mirrored):
     """Each of users - 1 others answers with probability s = 2/(1 + e^E), by a fair coin; the one with odds e^E."""
 
     users: int
@@ -21,26 +19,13 @@ class Clones(Law):
         """E."""
         raise NotImplementedError
 
-    def tails(self, x: Ball) -> Tails:
-        above = self._tails(larger(x, 0))
-        if x >= 0:
-            return above
-        p, q = self._tails(larger(-x, 0))
-        return (1 - q, 1 - p) if x < 0 else (union(1 - q, above[0]), union(1 - p, above[1]))
-
-    def _tails(self, x: Ball) -> Tails:
+    def right_tails(self, x: Ball) -> Tails:
         """J of K answers are ones: P(L > x) = P(J > j) + P(J = j) e^E/(1 + e^E), j = floor((K+1) u)."""
         equal, above = self._sums(x)
         share = 1 / (1 + exp(self.end()))
         return above + equal * (1 - share), above + equal * share
 
-    def stick(self, x: Ball) -> Ball:
-        if x < 0:
-            return -expm1(x) + exp(x) * self._stick(-x)
-        above = self._stick(larger(x, 0))
-        return above if x >= 0 else union(above, -expm1(x) + exp(x) * self._stick(larger(-x, 0)))
-
-    def _stick(self, x: Ball) -> Ball:
+    def right_stick(self, x: Ball) -> Ball:
         """Of both tails, without the difference that they share."""
         equal, above = self._sums(x)
         with precision(bits() + 2 * self.users.bit_length() + 32):

@@ -36,10 +36,6 @@ def float_of(x: Ball) -> float:
     return math.copysign(math.exp(min(size, 700.0)), x.m) if x.m else 0.0
 
 
-def _fraction(x: Ball) -> Fraction:
-    return Fraction(x.m) * Fraction(2) ** x.e
-
-
 @dataclass(frozen=True)
 class Sketch:
     """Masses of a law in floating point: (loss, log of the mass) by rising losses; the span where it is finite."""
@@ -173,7 +169,7 @@ def run(loss: ComposedLoss, plan: Plan, fineness: float) -> Lattice:
             room = int(noise) + count.bit_length()
             vertices = vertices_of(law, float(tilt), step, offset, room, fineness)
             sides = enclose_step(law, vertices, offset, step, tilt, room + len(vertices).bit_length() + 12)
-            for up, side, found in ((True, sides.above, above), (False, sides.below, below)):
+            for up, side, found in ((True, sides[0], above), (False, sides[1], below)):
                 found.append(_power(side, count, tilt, float(h), noise, up))
         whole = []
         for up, found in ((True, above), (False, below)):
@@ -219,7 +215,7 @@ def _stiffness(law: Any) -> int:
 
 def _near(x: Ball | Fraction, step: Fraction) -> Fraction:
     """A number a little below x."""
-    low = _fraction(x.lower()) if isinstance(x, Ball) else x
+    low = x.lower().middle() if isinstance(x, Ball) else x
     grain = Fraction(2) ** (_power_of_two(float(step)) - 50)
     return (low // grain - 1) * grain
 
@@ -242,7 +238,7 @@ def grid_of(law: Any, count: int, wanted: float, most: float) -> tuple[Fraction,
         if isinstance(law, AtomicLaw) and (known := law.lattice()) is not None:
             one, indices = known
             size = one * (math.gcd(*(i - indices[0] for i in indices)) or 1)
-            unit = _rational(size) if size.r else _fraction(size)
+            unit = _rational(size) if size.r else size.middle()
             return _multiple(unit, most), offset_of(law, unit)
         ends = law.smallest(), law.largest()
         if None in ends:
@@ -263,7 +259,7 @@ def grid_of(law: Any, count: int, wanted: float, most: float) -> tuple[Fraction,
 def _rational(x: Ball) -> Fraction:
     """A number a little below it, of few digits."""
     grain = Fraction(2) ** (x.top() - 100)
-    return _fraction(x.lower()) // grain * grain
+    return x.lower().middle() // grain * grain
 
 
 def _multiple(unit: Fraction, most: float) -> Fraction:
@@ -283,11 +279,11 @@ def vertices_of(law: Any, tilt: float, step: Fraction, offset: Fraction, room: i
     last = math.ceil((max(inside) * (1.2 if max(inside) > 0 else .8) - start) / h) + 2
     with precision(160):
         if end is not None:
-            top = -((offset - _fraction(ball(end).upper())) // step)
+            top = -((offset - ball(end).upper().middle()) // step)
             last = min(last, int(top)) if not isinstance(law, AtomicLaw) else int(top)
         low = law.smallest()
         if low is not None:
-            first = max(first, int((_fraction(ball(low).lower()) - offset) // step))
+            first = max(first, int((ball(low).lower().middle() - offset) // step))
     # what lies beyond x on the far side, tilted
     right, total = [], 0.0
     for x, size in reversed(sizes):

@@ -1,4 +1,4 @@
-"""Witnesses by the transform of the loss: lines, Chernoff bounds, one Renyi order.
+"""Witnesses by the transform of the loss: lines.
 
 CERTIFICATE.md, "Witnesses": each function states the inequality that it evaluates.
 """
@@ -111,17 +111,9 @@ def chernoff_factor(exponent: Ball) -> Ball:
 def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes], exponent: Fraction) -> Ball:
     """C(l) M(l): D(eps) <= C(l) M(l) e^{-l eps} (T03); for l < -1 C(-1-l) M(l), of D(eps) - 1 + e^eps alike (T157)."""
     point = ball(exponent)
-    size = loss.gaussian_exponent((point, Ball(0)))[0]
-    for law, count in loss.direct_parts:
-        size = size + log(law.bound_moment(point)) * count
-    for found, (_, count) in zip(nodes, loss.node_parts, strict=True):
-        size = size + log(found.mass(point)) * count
+    known = {law: log(found.mass(point)) for found, (law, _) in zip(nodes, loss.node_parts, strict=True)}
+    size = loss.log_moment(point, known, bounded=True)
     return (exp(size) * chernoff_factor(point if exponent > 0 else -1 - point)).upper()
-
-
-def all_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
-    require(len(rules) == len(loss.node_parts))
-    return [Nodes(law, rule) for (law, _), rule in zip(loss.node_parts, rules, strict=True)]
 
 
 def families(loss: ComposedLoss) -> list[list[int]]:
@@ -139,7 +131,7 @@ def families(loss: ComposedLoss) -> list[list[int]]:
 def shared_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
     """Of every law by its own rule, or by that of its family in its own scale."""
     if len(rules) == len(loss.node_parts):
-        return all_nodes(loss, rules)
+        return [Nodes(law, rule) for (law, _), rule in zip(loss.node_parts, rules, strict=True)]
     known = families(loss)
     require(len(rules) == len(known))
     chosen = {i: (rule, loss.node_parts[family[0]][0]) for family, rule in zip(known, rules, strict=True)
@@ -249,100 +241,3 @@ class ReversedValues:
         budget = {name: (scale * size).upper() for name, size in found.budget.items()}
         budget["rounding"] = budget["rounding"] + lower.radius() + upper.radius()
         return Bounds(larger(lower, 0).lower(), smaller(upper, 1).upper(), budget)
-
-
-# ---------- one-sided ----------
-
-
-@dataclass(frozen=True)
-class Chernoff:
-    """An exponent l > 0, and a rule per law for M(l)."""
-
-    exponent: Fraction
-    nodes: tuple[Rule, ...]
-    prec: int
-
-    def evaluate(self, loss: ComposedLoss) -> ChernoffValues:
-        not_covered(not loss.has_transform)
-        require(self.exponent > 0)
-        mass = bound_mass(loss, shared_nodes(loss, self.nodes), self.exponent)
-        return ChernoffValues(self.exponent, mass, loss.infinity())
-
-
-@dataclass(frozen=True)
-class ChernoffValues:
-    """C(l) M(l), and P(S = inf)."""
-
-    exponent: Fraction
-    mass: Ball
-    infinity: Ball
-
-    def enclose(self, epsilon: Fraction) -> Bounds:
-        """P(S = inf) <= delta <= P(S = inf) + C(l) M(l) e^{-l eps} (T03)."""
-        return one_sided(self.infinity, self.mass * exp(-ball(self.exponent * epsilon)), "chernoff")
-
-
-def one_sided(infinity: Ball, bound: Ball, name: str) -> Bounds:
-    upper = smaller((infinity + bound).upper(), 1)
-    return Bounds(larger(infinity, 0).lower(), upper.upper(), {name: smaller(bound.upper(), 1)})
-
-
-@dataclass(frozen=True)
-class RenyiOrder:
-    """l = order - 1 > 0; low = u in [0, 1]; high = v e^-eps (0: the constant C(l) alone)."""
-
-    exponent: Fraction
-    low: Fraction
-    high: Fraction
-    nodes: tuple[Rule, ...]
-    prec: int
-
-    def evaluate(self, loss: ComposedLoss) -> RenyiValues:
-        require(self.exponent > 0 and 0 <= self.low <= 1 and self.high >= 0)
-        return RenyiValues(self, loss)
-
-
-def moment_of(nodes: Nodes, point: Ball) -> Ball:
-    """At least the moment that the nodes stand for, which is real."""
-    quadrature, tails = nodes.line_error(point)
-    return (total(x for x, _ in nodes.weights((point, Ball(0)))) + quadrature + tails).upper()
-
-
-class RenyiValues:
-    """An upper bound of log M(l), and P(S = inf)."""
-
-    def __init__(self, order: RenyiOrder, loss: ComposedLoss) -> None:
-        self.order = order
-        point = ball(order.exponent)
-        size = loss.gaussian_exponent((point, Ball(0)))[0]
-        require(len(order.nodes) == len(loss.sampled_parts))
-        for (law, count), rule in zip(loss.sampled_parts, order.nodes, strict=True):
-            size = size + log(moment_of(Nodes(law, rule), point)) * count
-        for law, count in loss.parts:
-            if all(law is not one for one, _ in loss.sampled_parts):
-                size = size + log(law.moment(point).upper()) * count
-        self.log_moment, self.infinity = size.upper(), loss.infinity()
-
-    def enclose(self, epsilon: Fraction) -> Bounds:
-        """The smaller of C(l) M(l) e^{-l eps} and the best that one order can give (T180)."""
-        exponent = ball(self.order.exponent)
-        bound = exp(self.log_moment - exponent * epsilon) * chernoff_factor(exponent)
-        other = self._two_tangents(exponent, epsilon)
-        return one_sided(self.infinity, (bound if other is None else smaller(bound.upper(), other)).upper(), "renyi")
-
-    def _two_tangents(self, exponent: Ball, epsilon: Fraction) -> Ball | None:
-        """(M - (l+1) p u^l + l u^{l+1}) / ((l+1)(v^l - u^l)), x = u/a < y = v/a, a = e^eps, p = P(S < inf).
-
-        Asks l (y^{l+1} - x^{l+1}) <= (l+1)(y^l - x^l).
-        """
-        if not (self.order.low > 0 and self.order.high > 0):
-            return None
-        low, y = ball(self.order.low), ball(self.order.high)
-        x = low * exp(-ball(epsilon))
-        x_power, y_power = exp(exponent * log(x)), exp(exponent * log(y))
-        spread = y_power - x_power
-        if not (x < y and exponent * (y * y_power - x * x_power) <= (exponent + 1) * spread):
-            return None
-        relative = exp(self.log_moment - exponent * log(low))
-        rest = relative - (exponent + 1) * (1 - self.infinity) + exponent * low
-        return larger((rest * x_power / ((exponent + 1) * spread)).upper(), 0)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from .balls import Ball, Number, ball, exp, larger, log, precision, smaller
+from .balls import Ball, Number, Unknown, ball, exp, larger, log, precision, smaller
 from .compose import Lattice, float_of, plan_of, run
 from .exact import exact_infinity, total_variation
 from .losses import ComposedLoss
@@ -52,10 +52,12 @@ class Second:
     def decide(self, epsilon: Fraction, delta: Fraction, most: float) -> Own:
         """The first answer that decides, or the last one; lattices of at most this fineness."""
         found, final = self._direct(epsilon)
-        if final or found.exceeds(delta) is not None or any(law.slow for law, _ in self.loss.laws):
+        if final or found.exceeds(delta) is not None:
             return found
         seen = list[tuple[float, Own]]()
         try:
+            if any(law.slow for law, _ in self.loss.laws):
+                raise Unknown("a lattice of curves that take long")
             plan = plan_of(self.loss, epsilon)
             fineness = min(max(FIRST_FINENESS, float(plan.tilt) * plan.deviation / 2), most)
             while fineness <= most:
@@ -145,8 +147,6 @@ def direct(loss: ComposedLoss, epsilon: Fraction) -> tuple[Own, bool]:
 def chernoff(loss: ComposedLoss, epsilon: Fraction) -> Ball:
     """P(S = inf) + the least C(l) M(l) e^{-l eps} over some l > 0 (T03)."""
     best = Ball(1)
-    low, high = 2.0**-10, 2.0**20
-
     def bound(exponent: Fraction) -> Ball:
         size = log(peak(exponent)) - ball(exponent * epsilon)
         for law, count in loss.laws:
@@ -159,9 +159,16 @@ def chernoff(loss: ComposedLoss, epsilon: Fraction) -> Ball:
         except ArithmeticError:
             return math.inf
 
+    low, high, golden = -10.0, 20.0, (math.sqrt(5) - 1) / 2  # of the logarithm
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = size_of(2**a), size_of(2**b)
     for _ in range(60):
-        a, b = low * (high / low) ** 0.382, low * (high / low) ** 0.618
-        low, high = (low, b) if size_of(a) <= size_of(b) else (a, high)
+        if at_a <= at_b:
+            high, b, at_b, a = b, a, at_a, b - golden * (b - low)
+            at_a = size_of(2**a)
+        else:
+            low, a, at_a, b = a, b, at_b, a + golden * (high - a)
+            at_b = size_of(2**b)
     with suppress(ArithmeticError):
-        best = smaller(loss.infinity() + exp(bound(Fraction(low))), 1)
+        best = smaller(loss.infinity() + exp(bound(Fraction(2**low))), 1)
     return best.upper()

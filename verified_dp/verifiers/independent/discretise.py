@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from .atoms import AtomicLaw
-from .balls import Ball, Unknown, ball, bits, exp, expm1, larger, smaller, tick
+from .balls import Ball, Unknown, ball, bits, exp, expm1, floor, larger, smaller, tick
 from .measures import Measure
 
 Outcome = tuple[Ball, Ball]
@@ -31,10 +31,6 @@ class Halves:
 
     left: Outcome
     right: Outcome
-
-
-def places_of(vertices: Sequence[int], offset: Fraction, step: Fraction) -> list[Fraction]:
-    return [offset + i * step for i in vertices]
 
 
 def halves_of(law: Any, places: Sequence[Fraction]) -> tuple[Outcome, list[Halves]]:
@@ -92,7 +88,7 @@ def _sorted_atoms(law: AtomicLaw, points: Sequence[Fraction]) -> list[Outcome]:
     """
     found = [(Ball(0), Ball(0)) for _ in points]
     for (p, q), loss in zip(law.finite_atoms(), law.losses(), strict=True):
-        bottom, top = (Fraction(end.m) * Fraction(2) ** end.e for end in (loss.lower(), loss.upper()))
+        bottom, top = loss.lower().middle(), loss.upper().middle()
         n = bisect_left(points, top)
         if n == len(points):
             raise Unknown("an atom beyond the grid")
@@ -100,12 +96,6 @@ def _sorted_atoms(law: AtomicLaw, points: Sequence[Fraction]) -> list[Outcome]:
             raise Unknown("an atom that may be on either side of a place")
         found[n] = found[n][0] + p, found[n][1] + q
     return found
-
-
-@dataclass(frozen=True)
-class Sides:
-    above: Measure
-    below: Measure
 
 
 class Scale:
@@ -118,18 +108,14 @@ class Scale:
         return exp(ball(self.tilt * place)).shifted(-self.exponent)
 
 
-def _floor(x: Ball) -> int:
-    return x.m - x.r << x.e if x.e >= 0 else x.m - x.r >> -x.e
-
-
 def _ceil(x: Ball) -> int:
-    return -_floor(-x)
+    return -floor(-x)
 
 
 def enclose_step(law: Any, vertices: Sequence[int], offset: Fraction, step: Fraction, tilt: Fraction,
-                 wanted: int) -> Sides:
-    """Both measures, in about `wanted` bits."""
-    places = places_of(vertices, offset, step)
+                 wanted: int) -> tuple[Measure, Measure]:
+    """Both measures, above and below, in about `wanted` bits."""
+    places = [offset + i * step for i in vertices]
     first, cells = halves_of(law, places)
     end = law.largest()
     tail = Ball(0) if end is not None and ball(places[-1]) >= end else bound_tail(law, places[-1], tilt)
@@ -139,8 +125,8 @@ def enclose_step(law: Any, vertices: Sequence[int], offset: Fraction, step: Frac
     if not size.upper() > 0:
         raise Unknown("a law without mass on its grid")
     scale = Scale(tilt, size.upper().top() - wanted)
-    return Sides(_above(scale, places, vertices, step, offset, first, cells, tail),
-                 _below(scale, places, vertices, step, offset, cells))
+    return (_above(scale, places, vertices, step, offset, first, cells, tail),
+            _below(scale, places, vertices, step, offset, cells))
 
 
 def bound_tail(law: Any, place: Fraction, tilt: Fraction) -> Ball:
@@ -194,7 +180,7 @@ def _above(scale: Scale, places: Sequence[Fraction], vertices: Sequence[int], st
     whole = _ceil(tail.shifted(-scale.exponent)) if not tail.is_zero() else 0
     for i, place, mass in zip(vertices, places, masses, strict=True):
         tilted = mass * scale.factor(place)
-        weights[i - low] = max(_floor(tilted), 0)
+        weights[i - low] = max(floor(tilted), 0)
         whole += max(_ceil(tilted), 0)
     return Measure(weights, low, offset, step, scale.exponent, whole)
 
@@ -213,7 +199,7 @@ def _below(scale: Scale, places: Sequence[Fraction], vertices: Sequence[int], st
         factor, grown = scale.factor(place), exp(ball(place))
 
         def at(outcome: Outcome, factor: Ball = factor, grown: Ball = grown) -> tuple[int, int]:
-            return max(_floor(outcome[0] * factor), 0), max(_ceil(outcome[1] * factor * grown), 0)
+            return max(floor(outcome[0] * factor), 0), max(_ceil(outcome[1] * factor * grown), 0)
 
         mass, lacking, rest = carry[0], carry[1] - carry[0], (0, 0)
         if n < len(cells):

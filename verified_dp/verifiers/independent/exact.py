@@ -39,7 +39,7 @@ def _infinity(law: Any) -> Fraction | None:
     if isinstance(law, ClosedFormLaw | AtomicProduct):
         return exact_infinity(law.loss)
     mass = law.infinity()
-    return None if mass.r else Fraction(mass.m) * Fraction(2) ** mass.e
+    return None if mass.r else mass.middle()
 
 
 def total_variation(loss: ComposedLoss) -> Fraction | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -36,6 +36,7 @@ class Sampling:
 
     truncated-poisson: a probability, a population, the largest batch. cyclic-poisson: a probability, groups that take
     turns in so many rounds; random-allocation: picks of the rounds; shuffled: the rounds of an epoch.
+    poisson-runs, negative-binomial-runs (a shape): the mean of the number of runs of which the best is selected.
     """
 
     scheme: str
@@ -47,16 +48,28 @@ class Sampling:
     largest_batch: int = 0
     picks: int = 0
     fixed: bool = False
+    mean: Fraction = Fraction(0)
+    shape: Fraction | None = None
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One step: its kind with the numbers stated, on a sample or not. releases: those of the kind composition."""
+    """One step: its kind with the numbers stated, on a sample or not, the best of several runs or not.
+
+    releases: those of the kind composition.
+    """
 
     kind: str
     values: tuple[tuple[str, Value], ...]
     sampling: Sampling | None = None
     releases: tuple[tuple[Mechanism, int], ...] = ()
+    selection: Sampling | None = None
+
+    def inside(self) -> Iterator[Mechanism]:
+        """It, and all that it is composed of."""
+        yield self
+        for release, _ in self.releases:
+            yield from release.inside()
 
     def get(self, key: str) -> Any:
         return dict(self.values).get(key)
@@ -80,13 +93,11 @@ class Input:
 
     def bare(self) -> Iterator[Mechanism]:
         """Every mechanism that adds noise, those of compositions on a sample too."""
-        for step, _ in self.steps:
-            yield from (release for release, _ in step.releases)
-            if not step.releases:
-                yield step
+        return (part for step, _ in self.steps for part in step.inside() if not part.releases)
 
     def schemes(self) -> set[str]:
-        return {step.sampling.scheme for step, _ in self.steps if step.sampling}
+        return {scheme.scheme for step, _ in self.steps for part in step.inside()
+                for scheme in (part.sampling, part.selection) if scheme}
 
 
 def merged(parts: tuple[tuple[Mechanism, int], ...]) -> tuple[tuple[Mechanism, int], ...]:
@@ -143,25 +154,28 @@ def _text_size(value: Any) -> int:
 
 def _step(entry: Any, path: str) -> tuple[Mechanism, int]:
     kind = entry.get("kind") if type(entry) is dict else None
-    if type(kind) is str and "selection" in entry:
-        raise TooMuch(f"{path}: the best of several runs (selection) is not covered here")
     if type(kind) is not str or kind not in (*KINDS, "composition"):
         raise Invalid(f"{path}.kind", "not a kind for which anything can be certified")
-    sampled = ("sampling",) if "sampling" in entry or kind == "composition" else ()
+    stated = tuple(key for key in ("sampling", "selection") if key in entry)
     form = ("releases",) if kind == "composition" else _form(kind, entry)
-    check_keys(entry, ("kind", "count", *form, *sampled), path)
+    check_keys(entry, ("kind", "count", *form, *stated), path)
     count = _count(entry["count"], f"{path}.count")
     if kind == "composition":
-        releases = _steps(entry["releases"], f"{path}.releases")
-        for release, _ in releases:
-            _check_sampled(release, f"{path}.releases")
-        return Mechanism(kind, (), _sampling(entry["sampling"], f"{path}.sampling", ("poisson",)), releases), count
-    step = Mechanism(kind, tuple((key, KINDS[kind][key](entry[key], f"{path}.{key}")) for key in form))
-    _check_step(step, path)
-    if sampled:
-        _check_sampled(step, path)
+        step = Mechanism(kind, (), releases=_steps(entry["releases"], f"{path}.releases"))
+        if not stated or not step.releases:
+            raise Invalid(path, "must be of one sample, or selected, and of some release")
+    else:
+        step = Mechanism(kind, tuple((key, KINDS[kind][key](entry[key], f"{path}.{key}")) for key in form))
+        _check_step(step, path)
+    if "sampling" in stated:
+        for part, _ in step.releases or ((step, 1),):
+            _check_sampled(part, path)
         schemes = tuple(_SCHEMES) if kind == "gaussian" else ("poisson",)
-        step = Mechanism(kind, step.values, _sampling(entry["sampling"], f"{path}.sampling", schemes))
+        step = replace(step, sampling=_sampling(entry["sampling"], f"{path}.sampling", schemes))
+    if "selection" in stated:
+        if any(part.selection or (part.sampling and part.sampling.scheme != "poisson") for part in step.inside()):
+            raise Invalid(path, "no theorem is about the best of such runs")
+        step = replace(step, selection=_sampling(entry["selection"], f"{path}.selection", tuple(_RUNS)))
     return step, count
 
 
@@ -189,8 +203,6 @@ def _check_step(step: Mechanism, path: str) -> None:
             raise Invalid(f"{path}.sensitivities", "not in canonical form")
     if step.kind == "renyi" and not all(order > 1 for order in step.get("renyi_orders")):
         raise Invalid(f"{path}.renyi_orders", "must be above 1")
-
-
     if step.kind == "sparse-vector" and (step.get("threshold_scale") is None) == (step.get("threshold_sigma") is None):
         raise Invalid(path, "must have threshold_scale or threshold_sigma")
     if step.kind == "partition-selection" and (step.get("sigma") is None) == (step.get("scale") is None):
@@ -218,11 +230,13 @@ def _sampling(table: Any, path: str, schemes: tuple[str, ...]) -> Sampling:
     scheme = table.get("scheme") if type(table) is dict else None
     if scheme not in schemes:
         raise Invalid(f"{path}.scheme", "must be one of " + ", ".join(schemes))
-    readers = _SCHEMES[scheme]
+    readers = {**_SCHEMES, **_RUNS}[scheme]
     check_keys(table, ("scheme", *readers), path)
     found = Sampling(scheme, **{key: read(table[key], f"{path}.{key}") for key, read in readers.items()})
     if found.picks > found.rounds:
         raise Invalid(f"{path}.picks", "must be at most rounds")
+    if found.shape is not None and found.mean <= 1:
+        raise Invalid(f"{path}.mean", "must be above 1")
     return found
 
 
@@ -235,13 +249,16 @@ def _count(value: Any, path: str, most: int = MAX_COUNT) -> int:
     return value
 
 
-def _small(value: Any, path: str) -> int:
-    return _count(value, path, MAX_OUTCOMES)
+def _up_to(most: int) -> Callable[[Any, str], int]:
+    return lambda value, path: _count(value, path, most)
 
 
-def _categories(value: Any, path: str) -> int:
+_small, _population, _rounds, _draws = map(_up_to, (MAX_OUTCOMES, MAX_POPULATION, 10**5, MAX_DRAWS))
+
+
+def _several(value: Any, path: str) -> int:
     if _count(value, path) < 2:
-        raise Invalid(path, "must be at least 2")
+        raise Invalid(path, "must be at least 2, or left out where it may be")
     return int(value)
 
 
@@ -274,32 +291,10 @@ def _distribution(values: Any, path: str) -> tuple[Fraction, ...]:
     return numbers
 
 
-def _users(value: Any, path: str) -> int:
-    return _count(value, path, MAX_POPULATION)
-
-
-def _rounds(value: Any, path: str) -> int:
-    return _count(value, path, 10**5)
-
-
-def _draws(value: Any, path: str) -> int:
-    return _count(value, path, MAX_DRAWS)
-
-
-def _population(value: Any, path: str) -> int:
-    return _count(value, path, MAX_POPULATION)
-
-
 def _flag(value: Any, path: str) -> bool:
     if type(value) is not bool:
         raise Invalid(path, "must be true or false")
     return value
-
-
-def _several(value: Any, path: str) -> int:
-    if _count(value, path) < 2:
-        raise Invalid(path, "is stated only where it is more than 1")
-    return int(value)
 
 
 def _true(value: Any, path: str) -> bool:
@@ -317,12 +312,16 @@ _SCHEMES: dict[str, dict[str, Callable[[Any, str], Any]]] = {
     "truncated-poisson": {"probability": _probability, "population": _population, "largest_batch": _count},
     "shuffled": {"rounds": _count},
 }
+_RUNS: dict[str, dict[str, Callable[[Any, str], Any]]] = {
+    "poisson-runs": {"mean": _positive},
+    "negative-binomial-runs": {"mean": _positive, "shape": _non_negative},
+}
 KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "gaussian": {"noise_multiplier": _positive, "sigma": _positive, "sensitivity": _positive},
     "laplace": {"scale": _positive, "sensitivity": _positive},
     "discrete-laplace": {"scale": _positive, "sensitivity": _small},
     "discrete-gaussian": {"sigma_squared": _positive, "sensitivity": _small},
-    "randomized-response": {"categories": _categories, "noise_probability": _probability, "epsilon": _positive},
+    "randomized-response": {"categories": _several, "noise_probability": _probability, "epsilon": _positive},
     "finite": {"P": _distribution, "Q": _distribution},
     "approximate-dp": {"epsilon": _non_negative, "delta": _below_one},
     "gaussian-dp": {"mu": _positive},
@@ -336,7 +335,7 @@ KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "tree-aggregation": {"noise_multiplier": _positive, "steps": _count},
     "matrix-gaussian": {"noise_multiplier": _positive, "column": _list, "rounds": _rounds, "separation": _count,
                         "participations": _count},
-    "shuffled-local": {"users": _users, "epsilon0": _non_negative, "odds": _at_least_one},
+    "shuffled-local": {"users": _population, "epsilon0": _non_negative, "odds": _at_least_one},
     "noisy-max": {"scale": _positive, "sensitivity": _positive, "monotone": _true, "selected": _several},
     "sparse-vector": {"threshold_scale": _positive, "query_scale": _positive, "answers": _count,
                       "sensitivity": _positive, "monotone": _true, "threshold_sigma": _positive},

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
-from math import factorial
+from math import comb, factorial
 from typing import Any, ClassVar
 
 from mpmath import bernfrac
@@ -20,6 +21,7 @@ from .allocation import moments, one_round, put_and_below
 from .balls import (
     Ball,
     Complex,
+    Number,
     Unknown,
     ball,
     between,
@@ -87,6 +89,8 @@ class Law:
     """Whether witnesses have nothing for it: they rest on its moments, or its transform."""
     has_nodes: ClassVar[bool] = False
     """Whether the transform is a sum over nodes: of Gaussian mixtures."""
+    only_moments: ClassVar[bool] = False
+    """Whether nothing else is known of it."""
     slow: ClassVar[bool] = False
     """Whether tails take so long that no lattice is made of them."""
 
@@ -240,40 +244,79 @@ class SampledGaussianLoss(Law):
         return log(ball(1 - self.sampling_probability)) if self.order == "remove" else None
 
     def moment(self, exponent: Ball) -> Ball:
-        """The bound 1 - q + q e^{l(l+1) d^2/(2 s^2)}, d = 2 in the symmetric order, else 1 (T09); add: (1-q)^-l."""
-        q, s = ball(self.sampling_probability), value_of(self.noise_multiplier)
-        squared = 4 if self.order == "symmetric" else 1
-        bound = 1 - q + q * exp(exponent * (exponent + 1) * squared / (2 * s * s))
-        return smaller(bound, exp(-exponent * log(1 - q))) if self.order == "add" else bound
+        """The bound 1 - q + q e^{l(l+1) d^2/(2 s^2)}, d = 2 in the symmetric order, else 1 (T09); add: (1-q)^-l.
+
+        But in the symmetric order also the moment of `remove`, which is no less than that of `add`, by chords (T214).
+        """
+        q, s2 = ball(self.sampling_probability), square_of(self.noise_multiplier)
+        if self.order == "symmetric":
+            return 1 - q + q * exp(exponent * (exponent + 1) * 2 / s2)
+        bound = 1 - q + q * exp(exponent * (exponent + 1) / (2 * s2))
+        if self.order == "add":
+            bound = smaller(bound, exp(-exponent * log(1 - q)))
+        chord = by_chords(exponent, 256, lambda n: _whole_moment(self.sampling_probability, s2, n, bits()))
+        return bound if chord is None else smaller(bound, chord)
+
+
+@lru_cache(maxsize=4096)
+def _whole_moment(q: Fraction, s2: Fraction, n: int, prec: int) -> Ball:
+    """log E_Q (1 - q + q R)^{n+1}, where E_Q R^j = e^{j(j-1)/(2 s^2)}."""
+    base, found = log(ball(q / (1 - q))), Ball(0)
+    for j in range(n + 2):
+        found = found + comb(n + 1, j) * exp(base * j + Fraction(j * (j - 1)) / (2 * s2))
+    return log(found) + log(ball(1 - q)) * (n + 1)
+
+
+def by_chords(exponent: Ball, most: int, log_moment: Callable[[int], Ball]) -> Ball | None:
+    """At least M(l), whose logarithm is convex and known at whole numbers; None beyond `most`."""
+    low = next((n for n in range(most) if exponent >= n and exponent <= n + 1), None)
+    if low is None:
+        return None
+    left, right = log_moment(low), log_moment(low + 1)
+    return exp(left + (exponent - low) * (right - left))
+
+
+class Mirrored(Law):
+    """Known for losses of at least 0; H_{e^x} = 1 - e^x + e^x H_{e^-x}."""
+
+    def right_tails(self, x: Ball) -> Tails:
+        raise NotImplementedError
+
+    def right_stick(self, x: Ball) -> Ball:
+        raise NotImplementedError
+
+    def tails(self, x: Ball) -> Tails:
+        above = self.right_tails(larger(x, 0))
+        if x >= 0:
+            return above
+        p, q = self.right_tails(larger(-x, 0))
+        return (1 - q, 1 - p) if x < 0 else (union(1 - q, above[0]), union(1 - p, above[1]))
+
+    def stick(self, x: Ball) -> Ball:
+        above = self.right_stick(larger(x, 0))
+        if x >= 0:
+            return above
+        below = -expm1(x) + exp(x) * self.right_stick(larger(-x, 0))
+        return below if x < 0 else union(below, above)
 
 
 @dataclass(frozen=True)
-class FixedBatchLoss(Law):
+class FixedBatchLoss(Mirrored):
     """A batch without replacement, one record replaced: the curve of ((1-q) N(0) + q N(2), N(0)), mirrored (T52)."""
 
     probability: Fraction
     noise_multiplier: Fraction
     order: str = "symmetric"
 
-    def _base(self, x: Ball) -> Tails:
-        return SampledGaussianLoss(self.probability, self.noise_multiplier / 2, "remove").tails(x)
+    @property
+    def _base(self) -> SampledGaussianLoss:
+        return SampledGaussianLoss(self.probability, self.noise_multiplier / 2, "remove")
 
-    def tails(self, x: Ball) -> Tails:
-        if x >= 0:
-            return self._base(x)
-        above, below = self._base(larger(-x, 0))
-        found = 1 - below, 1 - above
-        if x < 0:
-            return found
-        other = self._base(larger(x, 0))
-        return union(found[0], other[0]), union(found[1], other[1])
+    def right_tails(self, x: Ball) -> Tails:
+        return self._base.tails(x)
 
-    def stick(self, x: Ball) -> Ball:
-        base = SampledGaussianLoss(self.probability, self.noise_multiplier / 2, "remove")
-        if x >= 0:
-            return base.stick(x)
-        below = -expm1(x) + exp(x) * base.stick(larger(-x, 0))
-        return below if x < 0 else union(below, base.stick(larger(x, 0)))
+    def right_stick(self, x: Ball) -> Ball:
+        return self._base.stick(x)
 
     def moment(self, exponent: Ball) -> Ball:
         q, s = ball(self.probability), ball(self.noise_multiplier)
@@ -564,12 +607,6 @@ class RandomAllocationLoss(Law):
     direct: ClassVar[bool] = True
     slow: ClassVar[bool] = True
 
-    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        raise TooMuch("a line of random allocation, which is not replayed here")
-
-    def bound_moment(self, exponent: Ball) -> Ball:
-        return self.moment(exponent).upper()
-
     def _values(self, x: Ball) -> tuple[Ball, Ball]:
         """(H, P(S < K)) at K = t e^x (add: t e^-x); with more bits where H is so small that nearly all cancel."""
         added, t = self.order == "add", self.rounds
@@ -604,19 +641,25 @@ class RandomAllocationLoss(Law):
         if self.order == "add":
             return exp(exponent * (1 + exponent / self.rounds) / (2 * square))
         single = exp(exponent * (exponent + 1) / (2 * square))
-        whole = next((n for n in range(48) if exponent >= n and exponent <= n + 1), None)
-        if whole is None:
-            return single
-        known = moments(self.rounds, square, 49, bits())
-        low, high = log(known[whole + 1]), log(known[whole + 2])
-        return smaller(single, exp(low + (exponent - whole) * (high - low)))
+        chord = by_chords(exponent, 48, lambda n: log(moments(self.rounds, square, 49, bits())[n + 1]))
+        return single if chord is None else smaller(single, chord)
 
 
 # ---------- steps known by Renyi divergences alone ----------
 
 
+class Guarantee(Law):
+    """A bound on moments, in both directions."""
+
+    only_moments: ClassVar[bool] = True
+
+    def entropy(self) -> Number:
+        """At least E[L], which is at most every D_{1+l}."""
+        return smaller(log(self.moment(Ball(1))), log(self.moment(ball(Fraction(1, 8)))) * 8)
+
+
 @dataclass(frozen=True)
-class ZCDPLoss(Law):
+class ZCDPLoss(Guarantee):
     """D_a <= xi + rho a for every a > 1 (T66)."""
 
     rho: Fraction
@@ -632,7 +675,7 @@ class ZCDPLoss(Law):
 
 
 @dataclass(frozen=True)
-class NoisyVotesLoss(Law):
+class NoisyVotesLoss(Guarantee):
     """One noisy vote from its counts, both directions; gaps to the first class, excess over the threshold (T233)."""
 
     sigma: Fraction
@@ -652,10 +695,6 @@ class NoisyVotesLoss(Law):
             yes, no = (p * exp(exponent * log(p / q)) for p, q in zip(one, other, strict=True))
             found = larger(found, yes * vote + no)
         return found
-
-    def entropy(self) -> Ball:
-        """At least E[L]."""
-        return smaller(log(self.moment(Ball(1))), log(self.moment(ball(Fraction(1, 8)))) * 8)
 
     def _vote(self, exponent: Ball) -> Ball:
         """The least bound that holds for a vote that leaves the first class, comes to it, or does neither."""
@@ -709,7 +748,7 @@ _VOTES = ((-1, (-2,)), (1, (2,)), (0, (1, -1)))
 
 
 @dataclass(frozen=True)
-class RenyiLoss(Law):
+class RenyiLoss(Guarantee):
     """log E[e^{l L}] is at most the polyline from (0, 0) through the corners (l, f) (T66)."""
 
     corners: tuple[tuple[Fraction, Fraction], ...]
@@ -741,6 +780,3 @@ class RenyiLoss(Law):
 def _slope(start: tuple[Fraction, Fraction], end: tuple[Fraction, Fraction]) -> Fraction:
     along, up = end[0] - start[0], end[1] - start[1]
     return up / along
-
-
-ONLY_MOMENTS = (ZCDPLoss, RenyiLoss, NoisyVotesLoss)

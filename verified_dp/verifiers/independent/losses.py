@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from .balls import Ball, Complex, ball, expm1, log1p, normal_tail, total
-from .laws import ONLY_MOMENTS, GaussianLoss, Law, SampledGaussianLoss
+from .balls import Ball, Complex, Number, ball, expm1, log, log1p, normal_tail, total
+from .laws import GaussianLoss, Law, SampledGaussianLoss
 
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 """The order of the swapped pair."""
@@ -70,7 +71,18 @@ class ComposedLoss:
 
     @property
     def only_moments(self) -> bool:
-        return any(isinstance(law, ONLY_MOMENTS) for law, _ in self.parts)
+        return any(law.only_moments for law, _ in self.parts)
+
+    def log_moment(self, exponent: Number, known: Mapping[Any, Ball] | None = None, *, bounded: bool = False) -> Ball:
+        """At least log M(l), by what is known of some laws, and by what the others say of their own moments, or bound.
+        """
+        point = ball(exponent)
+        size, found = self.gaussian_exponent((point, Ball(0)))[0], dict(known or {})
+        for law, count in self.parts:
+            if law not in found:
+                found[law] = log((law.bound_moment(point) if bounded else law.moment(point)).upper())
+            size = size + found[law] * count
+        return size.upper()
 
     def in_order(self, order: str) -> ComposedLoss:
         return replace(self, order=order, parts=tuple((law.in_order(order), k) for law, k in self.parts))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 from .balls import (
@@ -30,6 +30,7 @@ from .balls import (
     pi,
     plus,
     real_power,
+    scaled_by,
     sqrt,
     times,
     total,
@@ -69,7 +70,7 @@ class Ratio:
 
     def log(self, u: Ball, height: Ball, turns: Sequence[Complex]) -> Complex:
         """log F(u + i height): without e^{m_0 t/s^2} it lies in a half-plane (T08)."""
-        found = complex_log(weighted(self.terms(u), turns))
+        found = complex_log(reduce(plus, map(scaled_by, turns, self.terms(u))))
         return plus(found, (u * (self.means[0] / self.s2), height * (self.means[0] / self.s2)))
 
     def cosine(self, height: Ball) -> Ball:
@@ -85,11 +86,6 @@ class Ratio:
         least = larger(self.cosine(height) * (rest + terms[lead] if outwards else terms[0]), terms[lead] - rest)
         _require(least > 0)
         return real_power(least * self.weights[0] / terms[0], p), self.means[0]
-
-
-def weighted(sizes: Sequence[Ball], turns: Sequence[Complex]) -> Complex:
-    pairs = list(zip(sizes, turns, strict=True))
-    return total(size * turn[0] for size, turn in pairs), total(size * turn[1] for size, turn in pairs)
 
 
 @lru_cache(maxsize=256)
@@ -156,11 +152,6 @@ class Nodes:
         _require(fits and rule.half_width > 0 and rule.step**2 <= 2 * self.twice)
         _require(rule.height + rule.half_width < self.strip)
 
-    def inside(self) -> None:
-        """The side conditions of T08."""
-        self._shaped()
-        _require(self.rule.half_width <= self.rule.height)
-
     def _growth(self, squares: Fraction, tilt: Ball) -> Ball:
         """e^{squares/(2s^2)} cos(d_Q (A+b)/(2s^2))^-c cos(d_P (A+b)/(2s^2))^(c+1), d spreads; only powers below 0."""
         grown = exp(squares / self.twice)
@@ -172,18 +163,17 @@ class Nodes:
 
     def line_error(self, tilt: Ball) -> tuple[Ball, Ball]:
         """|M(tilt + iw) - sum| for every w >= 0: (quadrature, dropped nodes) (T08, T09)."""
-        self.inside()
+        self._shaped()
         kappa = self.kappa(tilt)
-        _require(kappa < 1)
+        _require(self.rule.half_width <= self.rule.height and kappa < 1)
         tails, weights = self.tails((tilt, Ball(0))), self.weights((tilt, Ball(0)))
         mass = modulus((total(x for x, _ in weights), total(y for _, y in weights))).upper() + tails
         return (kappa * mass / (1 - kappa)).upper(), tails
 
     def mass(self, tilt: Ball) -> Ball:
-        """A bound of M(tilt)."""
+        """At least M(tilt), which is real."""
         quadrature, tails = self.line_error(tilt)
-        weights = self.weights((tilt, Ball(0)))
-        return modulus((total(x for x, _ in weights), total(y for _, y in weights))).upper() + quadrature + tails
+        return (total(x for x, _ in self.weights((tilt, Ball(0)))) + quadrature + tails).upper()
 
     def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
         """|M(tilt + iw)| for every w >= frequency, from the moduli of the nodes (T11)."""
@@ -196,14 +186,9 @@ class Nodes:
         at_rest = self.sizes((tilt, Ball(0))) + tails
         return (self.sizes((tilt, frequency)) + kappa * at_rest / (1 - kappa) + tails).upper()
 
-    def window(self) -> tuple[Ball, Ball, Ball]:
-        """The height, and both ends."""
-        rule = self.rule
-        first, last = (ball(rule.step * j + self.offset) for j in (rule.first, rule.last))
-        return ball(rule.height), first, last
-
     def tails(self, z: Complex) -> Ball:
-        return bound_tails(self.law, z, *self.window())
+        first, last = (ball(self.rule.step * j + self.offset) for j in (self.rule.first, self.rule.last))
+        return bound_tails(self.law, z, ball(self.rule.height), first, last)
 
     def kappa(self, tilt: Ball) -> Ball:
         """2 g/G: what the quadrature's error is of M(tilt) at most (T08)."""
@@ -239,11 +224,6 @@ def _require(condition: bool) -> None:
 def bound_tails(law: Any, z: Complex, height: Ball, left: Ball, right: Ball) -> Ball:
     """The integral of |phi_s e^{u+zv}| over Re t < left and Re t > right on the line, and what the nodes there carry
     (T10)."""
-    return total(side_tails(law, z, height, left, right)).upper()
-
-
-def side_tails(law: Any, z: Complex, height: Ball, left: Ball, right: Ball) -> tuple[Ball, Ball]:
-    """The same on either side: where losses are low, and where they are high."""
     if side_of(law) < 0:
         left, right = -right, -left
     (x, w), twice, sides = z, 2 * square_of(law.sigma), list[Ball]()
@@ -261,5 +241,4 @@ def side_tails(law: Any, z: Complex, height: Ball, left: Ball, right: Ball) -> t
             bound = bound * exp(-w * sign * growing.log(end, height, growing.turns(height))[1])
         sides.append(bound * exp((rho * rho - squares) / twice) * tail)
     angle = 2 * height * (both[0].means[-1] - both[1].means[-1]) / twice
-    scale = exp(height * height / twice + angle * larger(-w, 0))
-    return sides[0] * scale, sides[1] * scale
+    return (exp(height * height / twice + angle * larger(-w, 0)) * (sides[0] + sides[1])).upper()

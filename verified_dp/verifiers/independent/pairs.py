@@ -43,8 +43,9 @@ from .laws import (
     place,
     square_of,
 )
-from .losses import ComposedLoss, ShuffledEpoch
+from .losses import SWAPPED, ComposedLoss, ShuffledEpoch
 from .pieces import MAX_BASE_WORK, AtomicProduct, ClosedFormLaw, count_pieces
+from .selected import SelectedLoss
 from .shifts import (
     DiscreteGaussianLoss,
     DiscreteGaussianMixtureLoss,
@@ -121,9 +122,9 @@ def read_pairs(run: Input, stated: Any = "") -> tuple[list[Document], bool, dict
 
 def _all_steps(steps: Sequence[tuple[Mechanism, int]], setting: Setting) -> Iterator[tuple[Step, int]]:
     for step, count in steps:
-        if step.kind == "partition-selection":
+        if step.kind == "partition-selection" and not step.selection:
             yield from ((found, count) for found in _partitions(step, setting))
-        elif step.sampling is None or step.sampling.scheme != "random-allocation":
+        elif step.selection or step.sampling is None or step.sampling.scheme != "random-allocation":
             yield step_of(step, setting), count
         else:
             yield from _allocated(step, step.sampling, count, setting)
@@ -141,6 +142,8 @@ def compose(order: str, steps: Sequence[tuple[Step, int]]) -> ComposedLoss:
 
 
 def step_of(step: Mechanism, setting: Setting) -> Step:
+    if step.selection:
+        return _selected(step, step.selection, setting)
     if step.sampling is None:
         return _plain(step, setting) if setting.records == 1 else _group(step, setting)
     if step.sampling.scheme == "poisson":
@@ -154,6 +157,24 @@ def step_of(step: Mechanism, setting: Setting) -> Step:
     if step.sampling.scheme == "shuffled":
         return _shuffled(step, step.sampling.rounds, setting)
     return (_without if step.sampling.scheme == "without-replacement" else _with)(step, setting)
+
+
+def _selected(step: Mechanism, runs: Sampling, setting: Setting) -> Step:
+    """The best of K runs: what is known of one run in both directions, whose moments are finite (T213)."""
+    if setting.records > 1:
+        refuse("groups where the best of several runs is selected")
+    one_run = replace(step, selection=None)
+    parts = one_run.releases if step.kind == "composition" and not step.sampling else ((one_run, 1),)
+    both = "add-or-remove" if setting.relation in ("add", "remove") else setting.relation
+    one, other = (compose(order, list(_all_steps(merged(parts), replace(setting, order=order, relation=both))))
+                  for order in (setting.order, SWAPPED[setting.order]))
+    if not (one.infinity().is_zero() and other.infinity().is_zero()):
+        refuse("the best of several runs with a positive delta at every epsilon")
+    law = "Poisson" if runs.shape is None else "truncated negative binomial"
+    words = f"the best of K runs, K {law} of mean {shown(runs.mean)}"
+    return Step(setting.order, words if runs.shape is None else f"{words} and shape {shown(runs.shape)}",
+                "the same without the record, or the other way", ("T213-private-selection",), False,
+                SelectedLoss(one, other, runs.mean, runs.shape) if one.laws or other.laws else None)
 
 
 # ---------- without sampling ----------

@@ -22,8 +22,10 @@ from .balls import (
     ball,
     between,
     bits,
+    cos_sin,
     exp,
     expm1,
+    floor,
     larger,
     log,
     normal_tail,
@@ -371,7 +373,7 @@ class DiscreteGaussianLoss(Law):
         end = ball(Fraction(self.sensitivity, 2)) - x * (self.sigma_squared / self.sensitivity)
         if not end.radius() < _MANY:
             raise Unknown("a threshold among integers")
-        low, high = -_floor(-end.lower()) - 1, -_floor(-end.upper()) - 1
+        low, high = -floor(-end.lower()) - 1, -floor(-end.upper()) - 1
         if low < high and self._loss(high) <= x:
             high -= 1
         return [(distribution(self.sigma_squared, n), distribution(self.sigma_squared, n - self.sensitivity))
@@ -381,22 +383,16 @@ class DiscreteGaussianLoss(Law):
         return ball(Fraction(self.sensitivity * (self.sensitivity - 2 * outcome)) / (2 * self.sigma_squared))
 
     def moment(self, exponent: Ball) -> Ball:
-        """The tilted masses are e^{-(x + lD)^2/(2s^2)} up to a factor."""
-        s2 = self.sigma_squared
-        centre, reach = -_floor((exponent * self.sensitivity).lower()), _reach(s2, bits() + 8)
-        scale = 1 / whole_sum(s2, bits())
-
-        def mass(x: int) -> Ball:
-            return scale * exp(exponent * self._loss(x) - Fraction(x * x) / (2 * s2))
-
+        """The tilted masses are e^{-(x + lD)^2/(2s^2)} up to the factor e^{l(l+1) D^2/(2s^2)}/Z."""
+        s2, shift = self.sigma_squared, exponent * self.sensitivity
+        grown = exp(shift * (exponent + 1) * Fraction(self.sensitivity) / (2 * s2)) / whole_sum(s2, bits())
+        if s2 >= 1:
+            return grown * _wide_sum(s2, shift)
+        centre, reach = -floor(shift.lower()), _reach(s2, bits() + 8)
+        first, *terms, last = [exp(-(shift + x) * (shift + x) / (2 * s2))
+                               for x in range(centre - reach - 1, centre + reach + 2)]
         # ratios fall outwards, from below e^{-reach/s^2} on
-        rest = (mass(centre - reach - 1) + mass(centre + reach + 1)) / -expm1(Fraction(-(reach - 2)) / s2)
-        return total(map(mass, range(centre - reach, centre + reach + 1))) + between(0, rest.upper())
-
-
-def _floor(x: Ball) -> int:
-    """Of an exact ball."""
-    return x.m << x.e if x.e >= 0 else x.m >> -x.e
+        return grown * (total(terms) + between(0, (first + last) / -expm1(Fraction(-(reach - 2)) / s2)))
 
 
 def _reach(sigma_squared: Fraction, wanted: int) -> int:
@@ -411,21 +407,19 @@ def _reach(sigma_squared: Fraction, wanted: int) -> int:
 
 @lru_cache(maxsize=64)
 def whole_sum(sigma_squared: Fraction, prec: int) -> Ball:
-    """Z = sum over all x of e^{-x^2/(2 s^2)}; wide: s sqrt(2 pi) (1 + 2 sum over k of e^{-2 pi^2 s^2 k^2}) (T63)."""
+    """Z = sum over all x of e^{-x^2/(2 s^2)}."""
     with precision(prec + 24):
-        if sigma_squared >= 1:
-            first = exp(-2 * pi() * pi() * sigma_squared)
-            terms, k = Ball(1), 1
-            while True:
-                term = exp(-2 * pi() * pi() * sigma_squared * k * k)
-                terms = terms + 2 * term
-                if term.top() < -prec - 24:
-                    break
-                k += 1
-            rest = 4 * term * first
-            return sqrt(2 * pi() * sigma_squared) * (terms + between(0, rest))
-        lower = _lower_sums(sigma_squared, prec)
-        return 1 + 2 * lower[1]
+        return _wide_sum(sigma_squared, Ball(0)) if sigma_squared >= 1 else 1 + 2 * _lower_sums(sigma_squared, prec)[1]
+
+
+def _wide_sum(sigma_squared: Fraction, shift: Ball) -> Ball:
+    """sum of e^{-(x+v)^2/(2 s^2)} = s sqrt(2 pi) (1 + 2 sum over k of cos(2 pi k v) e^{-2 pi^2 s^2 k^2}) (T63)."""
+    rate, terms, term, k = -2 * pi() * pi() * sigma_squared, Ball(1), Ball(1), 0
+    while term.top() >= -bits():
+        k += 1
+        term = exp(rate * k * k)
+        terms = terms + 2 * cos_sin(2 * pi() * k * shift)[0] * term
+    return sqrt(2 * pi() * sigma_squared) * (terms + plus_minus(4 * term * exp(rate)))
 
 
 def distribution(sigma_squared: Fraction, last: int) -> Ball:
@@ -516,7 +510,7 @@ class DiscreteGaussianMixtureLoss(MixtureLoss):
         found = self.ends(x)
         if found is not None:
             return [(Ball(found), Ball(found))]
-        start = _floor(self.near(x))
+        start = floor(self.near(x))
         low, high = start, start + 1
         while not _loss_at(self, low, bits()) <= x:
             low -= 1

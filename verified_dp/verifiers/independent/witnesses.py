@@ -11,12 +11,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from .atoms import FiniteLoss
 from .balls import Ball, ball, larger, precision, smaller
-from .contour import Bounds, Chernoff, Line, RenyiOrder, not_covered, require
-from .divergences import Divergences
+from .contour import Bounds, Line, not_covered, require
 from .document import Invalid, TooMuch, read_number
 from .exact import exact_infinity, total_variation
 from .losses import ComposedLoss
-from .moment import Moment, NodeMoment
+from .moment import EarlierChernoff, EarlierRenyi, Moment, NodeMoment
 from .nodes import Rule
 from .pieces import ClosedForm
 
@@ -137,14 +136,14 @@ def values_of(witness: Any, loss: ComposedLoss) -> Any:
 
 KINDS: dict[str, tuple[type[Any], str]] = {
     "line": (Line, "contour"),
-    "chernoff": (Chernoff, "contour"),
+    "chernoff": (EarlierChernoff, "contour"),
     "closed-form": (ClosedForm, "closed-form"),
     "support": (Exact, "closed-form"),
     "exact": (Exact, "closed-form"),
     "end": (Exact, "closed-form"),
     "endless": (Exact, "closed-form"),
-    "renyi": (RenyiOrder, "renyi"),
-    "divergences": (Divergences, "renyi"),
+    "renyi": (EarlierRenyi, "renyi"),
+    "divergences": (Moment, "renyi"),
     "moment": (Moment, "renyi"),
     "node-moment": (NodeMoment, "renyi"),
     "attack": (Attack, "attack"),
@@ -228,10 +227,8 @@ def check_size(witness: Any) -> None:
     if isinstance(witness, Line):
         lengths += [_nodes(witness.nodes), _nodes(witness.tail_nodes), abs(witness.count)]
         cells = lengths[1] * lengths[3]
-    elif isinstance(witness, Chernoff | RenyiOrder):
-        lengths += [_nodes(witness.nodes)]
-    elif isinstance(witness, NodeMoment):
-        lengths += [_nodes(witness.nodes + witness.families)]
+    else:
+        lengths += [_nodes(getattr(witness, name, ())) for name in ("nodes", "families")]
     if max(lengths) > MAX_LENGTH or cells > MAX_CELLS:
         raise TooMuch("takes more work or memory than this checker spends")
 

@@ -42,6 +42,11 @@ def _convention(run: Input, multiplier: bool, sigma: bool, kinds: list[str]) -> 
     return "; ".join([*texts, *(_KINDS[kind][0] for kind in kinds)])
 
 
+_RUNS = (
+    "selection: every run is a fresh, independent one of the stated mechanism, with hyperparameters drawn by the same "
+    "rule whatever the data; their number has exactly the stated law, independently of the data and of the runs; only "
+    "the output of the run with the best score, ties broken by a fixed rule, is released, and the score is part of "
+    "what the run releases",)
 _SCHEMES = {
     "poisson": (
         "sampling: every record enters each batch with exactly the stated probability, independently of all other "
@@ -74,6 +79,8 @@ _SCHEMES = {
         "out; where a record is added or removed, the last batch alone has one more or less; sums are not divided by "
         "its size (shuffled batches). Upper ends make no use of the order; lower ends are what an attack on one pair "
         "of data sets sees",),
+    "poisson-runs": _RUNS,
+    "negative-binomial-runs": _RUNS,
 }
 _KEPT = (
     "sampling: tables with `fixed` that are equal but for `count` are epochs of one allocation, which every record "
@@ -124,6 +131,8 @@ _BATCHES = {
     "shuffled":
         "shuffled batches: one table is one epoch of `rounds` steps, count is the number of epochs, batches are not "
         "revealed",
+    "poisson-runs": "selection: the best of a random number of runs is released",
+    "negative-binomial-runs": "selection: the best of a random number of runs is released",
 }
 _MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
 _FOR_ONE = "norms, sensitivities and guarantees are stated for one record"

@@ -160,9 +160,12 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
     def bound_log_moment(self, exponent: arb) -> arb:
         """Bound log E[e^{l L}], l > 0: by chords of its values at integers up to 256, in the add order too.
 
-        In the symmetric order, beyond, and where l is near an integer but not known to be one: by `enclose_moment`.
+        In the symmetric order, beyond, and where l is near an integer but not known to be one: by `enclose_moment`. In
+        the add order it is at most -l log(1-q).
         """
         plain = PlainLaw.bound_log_moment(self, exponent)
+        if self.order == "add":
+            plain = plain.min(-exponent * (1 - ball(self.sampling_probability)).log())
         if self.order == "symmetric" or not exponent < _MOST_INTEGER:
             return plain
         low = integer_below(exponent)
