@@ -31,8 +31,8 @@ HASH = BUILD / "formal-checker.sha256"
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
-    "Guaranteed", "Zcdp", "Extract", "Mechanism", "Mixed", "Refuted", "Means", "Continuous", "Bignum",
-    "InstanceData", "Instances", "GaussianDigits",
+    "Guaranteed", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "Means", "Continuous", "Fourier",
+    "Trapezoid", "Bignum", "InstanceData", "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -58,13 +58,16 @@ THEOREMS = {
     "Mechanism": ("steps_private", "sampled_gaussian_private", "dp_sgd_ghost", "dp_sgd_permutation", "dp_sgd_private",
                   "shifted_private", "gaussian_private", "gaussian_replace_private", "gaussian_group_private",
                   "gaussian_ghost", "mechanism_ghost"),
+    "Replace": ("replaced_batch", "sampled_gaussian_replace_private", "batch_bound", "fixed_batch_private"),
     "Mixed": ("mixed_private", "guarantees_private", "bounded_ratio", "bounded_range_pure", "laplace_pure",
               "laplace_exact", "gdp_private", "zcdp_private"),
-    "Refuted": ("attained", "lifted", "sampled_gaussian_not_private", "gaussian_not_private",
-                "gaussian_replace_not_private"),
+    "Refuted": ("attained", "lifted", "sampled_gaussian_not_private", "sampled_gaussian_zero_not_private",
+                "sampled_gaussian_replace_not_private", "gaussian_not_private", "gaussian_replace_not_private"),
     "Means": ("uniform", "int_cont", "expect_exists", "expect_continuous", "expect_box", "dp_sgd_private_exists"),
     "Continuous": ("continuous_kfold", "accepted_continuous", "sampled_gaussian_law_delta",
                    "composed_sampled_gaussian"),
+    "Fourier": ("circle", "tannery", "atom_series"),
+    "Trapezoid": ("atom_trapezoid", "trapezoid", "aliases", "transform_kfold", "line_encloses", "transform_mod"),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),
     "GaussianDigits": ("delta_1", "delta_2", "delta_3", "delta_4", "delta_5", "delta_exists"),
 }
