@@ -8,7 +8,7 @@
    What is trusted when the program says "accepted": Coq's extraction, these files of directives, zarith, the OCaml
    compiler, and that checker_main.ml prints what `answer` gives. *)
 Require Import String Reals ZArith List Lia Bool.
-From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events Guaranteed Zcdp.
+From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events Guaranteed Laplace Zcdp.
 Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNativeString.
 Import ListNotations.
 Open Scope Z_scope.
@@ -94,6 +94,7 @@ Definition found_below (o : option order) (p : problem) (k : kind) (s : stated) 
   && match s with
      | Gaussian g => covers_below g (h_num p) (h_den p) (bits p) (step_law k)
      | Replacement g => covers_below_way g Replaced (h_num p) (h_den p) (bits p) (step_law k)
+     | Guarantee g => covers_laplace_below g (h_num p) (h_den p) (bits p) (step_law k)
      | _ => false
      end.
 Fixpoint all_found (f : kind -> stated -> bool) (ks : list kind) (ss : list (option stated)) : bool :=

@@ -229,6 +229,8 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
             ([(plain, 3)], Relation.REPLACE, "gaussian_replace_not_private"),
             ([(sampled, 3)], Relation.ZERO_OUT, "sampled_gaussian_not_private"),
             ([(sampled, 3)], Relation.REPLACE, "sampled_gaussian_not_private"),
+            ([(Laplace(1, 1), 2), (Laplace(1, "1/2"), 1)], Relation.REPLACE, "laplace_not_private"),
+            ([(Laplace(1, 1), 2), (Laplace(2, 1), 1)], Relation.REPLACE, "T15"),
             ([(sampled, 3)], Relation.ADD_OR_REMOVE, "sampled_gaussian_not_private"),
             ([(sampled, 3), (plain, 1)], Relation.REMOVE, "T15"), ([(fixed, 3)], Relation.REMOVE, "T15")):
         check = checked(steps, relation, "1e-20")
@@ -266,6 +268,27 @@ def test_the_program_finds_a_law_below_the_sampled_gaussian(order: str, q: str, 
     assert not accepted(changed_mass(part, largest(part), 1 << part.bits - 20))
     assert not accepted(part, replace(law, sampling_probability=law.sampling_probability * Fraction(9, 10)))
     assert not accepted(part, replace(law, noise_multiplier=Fraction(sigma) * Fraction(11, 10)))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("ratio", "step"), [("1/2", "1/64"), ("3", "3/128"), ("3", "1/10")])
+def test_the_program_finds_a_law_below_laplace_noise(ratio: str, step: str) -> None:
+    law = LaplaceLoss(Fraction(ratio))
+    part = build_part([(law, 1)], "remove", "below", EPSILON, TARGET, Fraction(step) * (1 - Fraction(1, 2**100)))
+    kind, arithmetic = part.kinds[0], Arithmetic("below", part.bits, 0)
+
+    def accepted(masses: tuple[int, ...], law: LaplaceLoss = law) -> bool:
+        bound = arithmetic.delta(Composed(kind.low, list(masses), kind.infinity), part.epsilon, part.step)
+        return is_accepted(replace(with_kind(part, masses=masses), bound=bound), [law])
+
+    assert accepted(kind.masses)
+    found = [index for index, mass in enumerate(kind.masses[:-1]) if mass >> 10]
+    for index in found[::max(1, len(found) // 6)]:
+        by = kind.masses[index] >> 3
+        moved = (*kind.masses[:index], kind.masses[index] - by, kind.masses[index + 1] + by, *kind.masses[index + 2:])
+        assert not accepted(moved)
+    assert not accepted(kind.masses, LaplaceLoss(law.ratio * Fraction(9, 10)))
 
 
 @needs_checker
@@ -336,6 +359,7 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
         if rng.random() < 0.4:
             noisy = LaplaceLoss(Fraction(rng.randint(1, 12), 8))
             law = noisy if share == 1 else SampledLaplaceLoss(noisy, share, order)
+            side = rng.choice(["above", "below"]) if share == 1 else side
     elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
         event = event_part([(plain, 1)], order, side, epsilon, TARGET)

@@ -24,6 +24,7 @@ from verified_dp.core.families.batches.mechanism import WithoutReplacement
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
+from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.check import Check, refused
@@ -97,8 +98,8 @@ TRUST_REFUTED = (
     "There are two data sets that differ in one record, a query of norm at most 1 in any dimension and an event of all "
     "outputs, whose probabilities exist as iterated Riemann integrals and differ by what the program found, so that "
     "what is stated of the steps does not make them private as claimed (sampled_gaussian_not_private, the same with "
-    "zero and replace, gaussian_not_private and gaussian_replace_not_private in proofs/coq). "
-    f"Trusted: {PROGRAM}"
+    "zero and replace, gaussian_not_private, gaussian_replace_not_private; laplace_not_private, of a number that a "
+    f"record changes by as much as is stated; in proofs/coq). Trusted: {PROGRAM}"
 )
 """... and bounded from below."""
 
@@ -424,11 +425,13 @@ def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[F
     """Whether the Coq theorems speak of the mechanism, by the losses of its steps.
 
     Gaussians, none sampled, for groups too; all sampled; all on batches of a fixed size; one mu-GDP step; zCDP. From
-    below: plain ones by one event alone, and sampled ones.
+    below: plain ones by one event alone, and sampled ones; Laplace noise of one scale on a number.
     """
     steps = [step for step, _ in spec.composition.parts]
     if all(isinstance(step, Gaussian) for step in steps):
         return not (refuted and any(part.kinds for part in parts))
+    if all(type(step) is Laplace for step in steps):
+        return refuted and len({step.scale for step in steps if type(step) is Laplace}) == 1
     grouped = all(isinstance(step, Grouped) and isinstance(step.mechanism, Gaussian) for step in steps)
     told = [(type(step), count) for step, count in spec.composition.parts] == [(GaussianDP, 1)]
     if grouped or told or all(isinstance(step, ZCDP) for step in steps):

@@ -255,9 +255,9 @@ def _sampled_guarantee(law: SampledAtomicLoss, order: str, side: str, bits: int)
 
 @compared.register
 def _laplace(law: LaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    """From above; the same in any order."""
+    """The same in any order."""
     known = order if order in DIRECTIONS else DIRECTIONS[0]
-    return None if side == "below" else GuaranteeStep(known, Fraction(1), law.ratio, Fraction(0), "laplace")
+    return GuaranteeStep(known, Fraction(1), law.ratio, Fraction(0), "laplace")
 
 
 @compared.register
