@@ -1,18 +1,20 @@
-(* 20. The trapezoidal sum along a line is the aliased sum (T02), and what it tells of delta (T03 to T05), for laws with
-   finitely many atoms.
+(* 20. The trapezoidal sum along a line is the aliased sum (T02), and what it tells of delta (T03 to T06).
 
-   With M the transform of the atoms, z = c + 2 pi i m / X and n over all integers,
+   With M the transform of a law with finitely many atoms, z = c + 2 pi i m / X and n over all integers,
      (1/X) sum_m Re (M(z) e^(-z eps) / (z (z+1))) = sum_n e^(c n X) D(eps + n X),   D = delta of the atoms     (trapezoid)
    atom by atom, by Fourier.v.  The term n = 0 is D(eps), all others are at least 0, and moments bound them (aliases); where
    |M| <= B beyond the last frequency, what is left out is at most e^(-c eps) B / (pi w) (squares_rest).
      line_encloses: so a trapezoidal sum of m0 frequencies encloses delta of the k-fold composition of a law, M^k in place
-       of M.
-   That is a line witness where the transform is known exactly, as of finitely many atoms it is.  Nothing is said of how
-   a continuous law's transform is found by nodes (T08), and no program of this folder evaluates such a sum. *)
+       of M;
+     line_any: the same for the loss L of outputs of any kind, output by output: what the sum of so many frequencies leaves
+       out falls as e^(c L) / m, and is integrated;
+     line_independent: and for the losses of k independent outputs, by the k-th power of one transform.
+   That is a line witness where the transform is known exactly.  Nothing is said of how it is found by nodes (T08), and no
+   program of this folder evaluates such a sum. *)
 Require Import Reals List Lra Lia ZArith.
 From Coquelicot Require Import Coquelicot.
 From VerifiedDP Require Chernoff.
-From VerifiedDP Require Import Law Fourier.
+From VerifiedDP Require Import Law HockeyStick Integral Normal Space Fourier.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -292,3 +294,164 @@ Proof. intros H. unfold Chernoff.M. induction H as [|[y p] l Hp H IH]; cbn [E fs
     + unfold transform, Cplus, Cmult, RtoC, cis. cbn [E fst snd]. f_equal; ring. Qed.
 Lemma cpow_mod z k b : Cmod z <= b -> Cmod (cpow z k) <= b ^ k.
 Proof. intros H. induction k as [|k IH]; cbn [cpow pow]; [rewrite Cmod_1; lra|]. rewrite Cmod_mult. apply Rmult_le_compat; auto using Cmod_ge_0. Qed.
+
+(* ---------- outputs of any kind ---------- *)
+(* The same, output by output, and then the integral: no law need be finite. *)
+Definition line_sum (c X s : R) (m1 : nat) : R := / X * on_line c 0 s + add (fun m => 2 / X * on_line c (freq X (Datatypes.S m)) s) m1.
+Lemma on_line_one c v s : 0 < c -> on_line c v s = Re (integrand (transform [(s, 1)] (c, v)) 0 (c, v)).
+Proof. intros Hc. rewrite integrand_line by auto. cbn [E fst snd]. rewrite Rminus_0_r. ring. Qed.
+Lemma on_line_small c v s : 0 < c -> 0 < v -> Rabs (on_line c v s) <= exp (c * s) / v ^ 2.
+Proof. intros Hc Hv. rewrite on_line_one by auto. assert (N : nn [(s, 1)]) by (repeat constructor; simpl; lra). assert (TM := transform_mod [(s, 1)] (c, v) N).
+  unfold Chernoff.M in TM. cbn [E fst snd] in TM. assert (K := integrand_small _ 0 c v _ Hc Hv TM). replace (exp (- (c * 0)) * (1 * exp (c * s) + 0)) with (exp (c * s)) in K by (rewrite Rmult_0_r, Ropp_0, exp_0; ring). exact K. Qed.
+Section Pointwise.
+Variables (c r r' X s : R).
+Hypothesis Hr' : 0 < r' < c.
+Hypothesis Hr : c < r.
+Hypothesis HX : 0 < X.
+Let ratio d := exp (- (d * X)) / (1 - exp (- (d * X))).
+Lemma line_sum_near m1 : (0 < m1)%nat -> Rabs (aliased c X s - line_sum c X s m1) <= exp (c * s) * (X / (2 * PI ^ 2)) / INR m1.
+Proof. intros M. assert (Hc : 0 < c) by lra. assert (PP := PI_RGT_0). unfold line_sum. replace (aliased c X s - (/ X * on_line c 0 s + _)) with (aliased c X s - / X * on_line c 0 s - add (fun m => 2 / X * on_line c (freq X (Datatypes.S m)) s) m1) by ring.
+  apply squares_rest; [auto|now apply atom_trapezoid|]. intros j. set (m := (m1 + j)%nat). assert (M1 : 0 < INR m + 1) by (assert (P := pos_INR m); lra).
+  assert (FP : 0 < freq X (Datatypes.S m)) by (unfold freq; rewrite S_INR; apply Rdiv_lt_0_compat; nra).
+  rewrite Rabs_mult, (Rabs_pos_eq (2 / X)) by (left; apply Rdiv_lt_0_compat; lra). assert (Q := on_line_small c _ s Hc FP). apply (Rmult_le_compat_l (2 / X)) in Q; [|left; apply Rdiv_lt_0_compat; lra].
+  eapply Rle_trans; [exact Q|]. right. unfold freq. rewrite S_INR. field. repeat split; lra. Qed.
+Lemma aliased_near : w 0 s <= aliased c X s <= w 0 s + Chernoff.C r * exp (r * s) * ratio (r - c) + Chernoff.C r' * exp (r' * s) * ratio (c - r').
+Proof. assert (Hc : 0 < c) by lra. assert (N : nn [(s, 1)]) by (repeat constructor; simpl; lra).
+  assert (L : (last_place X s <= Z.of_nat (Z.to_nat (last_place X s)))%Z) by lia. assert (F := from_any c X s Hc HX _ L).
+  assert (F' : is_series (alias_sum [(s, 1)] 0 c X (Z.of_nat (Z.to_nat (last_place X s)))) (aliased c X s)).
+  { assert (EX : forall j, alias c s ((IZR (Z.of_nat (Z.to_nat (last_place X s))) - INR j) * X) = alias_sum [(s, 1)] 0 c X (Z.of_nat (Z.to_nat (last_place X s))) j).
+    { intros j. unfold alias_sum, alias. cbn [E fst snd]. rewrite Rplus_0_l. ring. }
+    eapply is_series_ext; [exact EX|exact F]. }
+  destruct (aliases [(s, 1)] 0 c X N Hc HX _ r r' _ Hr Hr' F') as [V1 V2]. cbn [E fst snd] in V1, V2. unfold right_aliases, left_aliases, chernoff, Chernoff.M in V2. cbn [E fst snd] in V2.
+  rewrite !Rmult_0_r, exp_0 in V2. unfold ratio. replace ((c - r') * X) with ((c - r') * X) in * by ring. lra. Qed.
+End Pointwise.
+Section AnyLaw.
+Context {T : Type} (A : integral T) (P L : T -> R) (eps c r r' X : R).
+Hypothesis P0 : forall x, 0 <= P x.
+Hypothesis Hr' : 0 < r' < c.
+Hypothesis Hr : c < r.
+Hypothesis HX : 0 < X.
+Variables (Mc Mr Mr' D B : R) (G : nat -> R).
+(* moments of the loss at c, right and left of it, delta, and the transform's part at each frequency *)
+Hypothesis IC : is_int A (fun x => P x * exp (c * L x)) Mc.
+Hypothesis IR : is_int A (fun x => P x * exp (r * L x)) Mr.
+Hypothesis IR' : is_int A (fun x => P x * exp (r' * L x)) Mr'.
+Hypothesis ID : is_int A (fun x => P x * w eps (L x)) D.
+Hypothesis IG : forall m, is_int A (fun x => P x * on_line c (freq X m) (L x - eps)) (G m).
+Variable m0 : nat.
+Hypothesis some : (0 < m0)%nat.
+Hypothesis small : forall m, (m0 <= m)%nat -> Rabs (G (Datatypes.S m)) <= exp (- (c * eps)) * B / freq X (Datatypes.S m) ^ 2.
+Let sums m1 := / X * (G O + 2 * add (fun m => G (Datatypes.S m)) m1).
+Let ratio d := exp (- (d * X)) / (1 - exp (- (d * X))).
+Lemma shifted_moment q M : is_int A (fun x => P x * exp (q * L x)) M -> is_int A (fun x => P x * exp (q * (L x - eps))) (exp (- (q * eps)) * M).
+Proof. intros I. apply (int_ext A (fun x => exp (- (q * eps)) * (P x * exp (q * L x)))); [|now apply int_scal]. intros x.
+  replace (q * (L x - eps)) with (- (q * eps) + q * L x) by ring. rewrite exp_plus. ring. Qed.
+Lemma sums_int m1 : is_int A (fun x => P x * line_sum c X (L x - eps) m1) (sums m1).
+Proof. unfold sums, line_sum. induction m1 as [|m1 IH]; cbn [add].
+  - replace (/ X * (G O + 2 * 0)) with (/ X * G O) by ring. apply (int_ext A (fun x => / X * (P x * on_line c (freq X O) (L x - eps)))); [|now apply int_scal].
+    intros x. unfold freq. replace (2 * PI * INR 0 / X) with 0 by (simpl; unfold Rdiv; ring). ring.
+  - replace (/ X * (G O + 2 * (add (fun m => G (Datatypes.S m)) m1 + G (Datatypes.S m1)))) with (/ X * (G O + 2 * add (fun m => G (Datatypes.S m)) m1) + 2 / X * G (Datatypes.S m1)) by (unfold Rdiv; ring).
+    apply (int_ext A (fun x => P x * (/ X * on_line c 0 (L x - eps) + add (fun m => 2 / X * on_line c (freq X (Datatypes.S m)) (L x - eps)) m1)
+      + 2 / X * (P x * on_line c (freq X (Datatypes.S m1)) (L x - eps)))); [intros; ring|]. apply int_plus; [exact IH|now apply int_scal]. Qed.
+Lemma sums_near m1 : (m0 <= m1)%nat -> Rabs (sums m1 - sums m0) <= exp (- (c * eps)) * B / (PI * freq X m0).
+Proof. intros H. assert (PP := PI_RGT_0). assert (M0 : 0 < INR m0) by (apply lt_0_INR; lia). set (K := exp (- (c * eps)) * B * X / (2 * PI ^ 2)).
+  assert (Q : forall n, Rabs (sums (m0 + n) - sums m0) <= K * (/ INR m0 - / INR (m0 + n))).
+  { induction n as [|n IH]; [rewrite Nat.add_0_r, !Rminus_eq_0, Rabs_R0; lra|]. rewrite Nat.add_succ_r. unfold sums in *. rewrite add_S, S_INR. set (m := (m0 + n)%nat) in *.
+    assert (S1 := small m ltac:(unfold m; lia)). assert (Y : 0 < INR m) by (apply lt_0_INR; unfold m; lia).
+    assert (S2 : 2 / X * Rabs (G (Datatypes.S m)) <= K / (INR m + 1) ^ 2).
+    { apply (Rmult_le_compat_l (2 / X)) in S1; [|left; apply Rdiv_lt_0_compat; lra]. eapply Rle_trans; [exact S1|]. right. unfold K, freq. rewrite S_INR. field. repeat split; lra. }
+    assert (K0 : 0 <= K) by (assert (Z := Rabs_pos (G (Datatypes.S m))); assert (Z2 : 0 <= 2 / X * Rabs (G (Datatypes.S m))) by (apply Rmult_le_pos; [left; apply Rdiv_lt_0_compat; lra|auto]);
+      apply Rmult_le_reg_r with (/ (INR m + 1) ^ 2); [apply Rinv_0_lt_compat; nra|rewrite Rmult_0_l; unfold Rdiv in S2; lra]).
+    replace (/ X * (G O + 2 * (add (fun m => G (Datatypes.S m)) m + G (Datatypes.S m))) - / X * (G O + 2 * add (fun m => G (Datatypes.S m)) m0))
+      with ((/ X * (G O + 2 * add (fun m => G (Datatypes.S m)) m) - / X * (G O + 2 * add (fun m => G (Datatypes.S m)) m0)) + 2 / X * G (Datatypes.S m)) by (unfold Rdiv; ring).
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_mult (2 / X)), (Rabs_pos_eq (2 / X)) by (left; apply Rdiv_lt_0_compat; lra).
+    assert (S3 : K / (INR m + 1) ^ 2 <= K * (/ INR m - / (INR m + 1))); [|lra]. unfold Rdiv. apply Rmult_le_compat_l; auto.
+    replace (/ INR m - / (INR m + 1)) with (/ (INR m * (INR m + 1))) by (field; lra). apply Rinv_le_contravar; nra. }
+  specialize (Q (m1 - m0)%nat). replace (m0 + (m1 - m0))%nat with m1 in Q by lia. eapply Rle_trans; [exact Q|].
+  replace (exp (- (c * eps)) * B / (PI * freq X m0)) with (K * / INR m0) by (unfold K, freq; field; repeat split; lra).
+  assert (I1 : 0 < / INR m1) by (apply Rinv_0_lt_compat, lt_0_INR; lia). assert (IM : / INR m1 <= / INR m0) by (apply Rinv_le_contravar; [auto|now apply le_INR]).
+  assert (K0 : 0 <= K).
+  { assert (S1 := small m0 (Nat.le_refl _)). assert (Z := Rabs_pos (G (Datatypes.S m0))). assert (FP : 0 < freq X (Datatypes.S m0)) by (unfold freq; rewrite S_INR; apply Rdiv_lt_0_compat; nra).
+    assert (0 <= exp (- (c * eps)) * B) by (apply Rmult_le_reg_r with (/ freq X (Datatypes.S m0) ^ 2); [apply Rinv_0_lt_compat; nra|rewrite Rmult_0_l; unfold Rdiv in S1; lra]).
+    unfold K. apply Rmult_le_pos; [apply Rmult_le_pos; lra|left; apply Rinv_0_lt_compat; nra]. }
+  apply Rmult_le_compat_l; lra. Qed.
+Theorem line_any : let tail := exp (- (c * eps)) * B / (PI * freq X m0) in
+  let aliases := Chernoff.C r * (exp (- (r * eps)) * Mr) * ratio (r - c) + Chernoff.C r' * (exp (- (r' * eps)) * Mr') * ratio (c - r') in
+  sums m0 - tail - aliases <= D <= sums m0 + tail.
+Proof. intros tail al. assert (PP := PI_RGT_0). set (K := X / (2 * PI ^ 2)). set (M := exp (- (c * eps)) * Mc). assert (IM := shifted_moment c Mc IC). fold M in IM.
+  assert (K0 : 0 < K) by (apply Rdiv_lt_0_compat; [lra|nra]). assert (M0 : 0 <= M) by (apply (int_ge0 A _ _ (fun x => Rmult_le_pos _ _ (P0 x) (Rlt_le _ _ (exp_pos _))) IM)).
+  assert (WE : forall x, w eps (L x) = w 0 (L x - eps)) by (intros x; unfold w; do 3 f_equal; ring).
+  assert (UP : forall m1, (0 < m1)%nat -> D <= sums m1 + K / INR m1 * M).
+  { intros m1 H1. refine (int_le A _ _ _ _ _ ID (int_plus A _ _ _ _ (sums_int m1) (int_scal A (K / INR m1) _ _ IM))). intros x. cbv beta. rewrite WE.
+    destruct (aliased_near c r r' X (L x - eps) Hr' Hr HX) as [A1 _]. assert (N := line_sum_near c r' X (L x - eps) Hr' HX m1 H1). fold K in N. apply Rabs_le_between in N.
+    replace (P x * line_sum c X (L x - eps) m1 + K / INR m1 * (P x * exp (c * (L x - eps)))) with (P x * (line_sum c X (L x - eps) m1 + exp (c * (L x - eps)) * K / INR m1)) by (unfold Rdiv; ring).
+    apply Rmult_le_compat_l; [auto|lra]. }
+  assert (DN : forall m1, (0 < m1)%nat -> sums m1 <= D + al + K / INR m1 * M).
+  { intros m1 H1. assert (I2 := int_plus A _ _ _ _ (int_plus A _ _ _ _ ID (int_plus A _ _ _ _ (int_scal A (Chernoff.C r * ratio (r - c)) _ _ (shifted_moment r Mr IR)) (int_scal A (Chernoff.C r' * ratio (c - r')) _ _ (shifted_moment r' Mr' IR'))))
+      (int_scal A (K / INR m1) _ _ IM)).
+    assert (E : D + al + K / INR m1 * M = D + (Chernoff.C r * ratio (r - c) * (exp (- (r * eps)) * Mr) + Chernoff.C r' * ratio (c - r') * (exp (- (r' * eps)) * Mr')) + K / INR m1 * M) by (unfold al; ring).
+    rewrite E. refine (int_le A _ _ _ _ _ (sums_int m1) I2). intros x. cbv beta. rewrite WE.
+    destruct (aliased_near c r r' X (L x - eps) Hr' Hr HX) as [_ A2]. fold (ratio (r - c)) (ratio (c - r')) in A2. assert (N := line_sum_near c r' X (L x - eps) Hr' HX m1 H1). fold K in N. apply Rabs_le_between in N.
+    set (s := L x - eps) in *.
+    replace (P x * w 0 s + (Chernoff.C r * ratio (r - c) * (P x * exp (r * s)) + Chernoff.C r' * ratio (c - r') * (P x * exp (r' * s))) + K / INR m1 * (P x * exp (c * s)))
+      with (P x * (w 0 s + Chernoff.C r * exp (r * s) * ratio (r - c) + Chernoff.C r' * exp (r' * s) * ratio (c - r') + exp (c * s) * K / INR m1)) by (unfold Rdiv; ring).
+    apply Rmult_le_compat_l; [auto|lra]. }
+  assert (LIM : forall x y, (forall m1, (m0 <= m1)%nat -> x <= y + K / INR m1 * M) -> x <= y).
+  { intros x y H. apply close_unique. intros e He. destruct (archimed_cor1 (e / (K * M + 1))) as [n [N1 N2]]; [apply Rdiv_lt_0_compat; nra|]. specialize (H (m0 + n)%nat ltac:(lia)).
+    assert (IN : 0 < INR n) by (apply lt_0_INR; lia). assert (Q : / INR (m0 + n) <= / INR n) by (apply Rinv_le_contravar; [auto|apply le_INR; lia]).
+    assert (KM : 0 <= K * M) by (apply Rmult_le_pos; lra). assert (E1 : K / INR (m0 + n) * M <= K * M * (e / (K * M + 1))).
+    { replace (K / INR (m0 + n) * M) with (K * M * / INR (m0 + n)) by (unfold Rdiv; ring). apply Rmult_le_compat_l; lra. }
+    assert (E2 : K * M * (e / (K * M + 1)) <= e) by (apply Rmult_le_reg_r with (K * M + 1); [lra|]; replace (K * M * (e / (K * M + 1)) * (K * M + 1)) with (K * M * e) by (field; lra); nra). lra. }
+  split; apply LIM; intros m1 H1; assert (N := sums_near m1 H1); fold tail in N; apply Rabs_le_between in N.
+  - specialize (DN m1 ltac:(lia)). lra.
+  - specialize (UP m1 ltac:(lia)). lra. Qed.
+End AnyLaw.
+(* k independent outputs, whose losses add up: the k-th power of one transform *)
+Section Power.
+Context {T : Type} (A : integral T) (P L : T -> R).
+Hypothesis P0 : forall x, 0 <= P x.
+Fixpoint many (k : nat) : integral (@tup T k) := match k with O => point | Datatypes.S k => times A (many k) end.
+Fixpoint dens (k : nat) : @tup T k -> R := match k with O => fun _ => 1 | Datatypes.S k => fun x => P (fst x) * dens k (snd x) end.
+Fixpoint loss_sum (k : nat) : @tup T k -> R := match k with O => fun _ => 0 | Datatypes.S k => fun x => L (fst x) + loss_sum k (snd x) end.
+Lemma dens_ge0 k x : 0 <= dens k x.
+Proof. induction k as [|k IH]; cbn [dens]; [lra|]. apply Rmult_le_pos; auto. Qed.
+(* the transform of one loss at z, as two integrals *)
+Definition transform_int (z M : C) := is_int A (fun x => P x * (exp (fst z * L x) * cos (snd z * L x))) (fst M)
+  /\ is_int A (fun x => P x * (exp (fst z * L x) * sin (snd z * L x))) (snd M).
+Lemma many_transform z M k : transform_int z M ->
+  is_int (many k) (fun x => dens k x * (exp (fst z * loss_sum k x) * cos (snd z * loss_sum k x))) (fst (cpow M k)) /\
+  is_int (many k) (fun x => dens k x * (exp (fst z * loss_sum k x) * sin (snd z * loss_sum k x))) (snd (cpow M k)).
+Proof. intros [IC IS]. induction k as [|k [K1 K2]].
+  - cbn. rewrite !Rmult_0_r, exp_0, cos_0, sin_0. split; ring.
+  - set (c := fst z) in *. set (v := snd z) in *. set (u := fst (cpow M k)) in *. set (u' := snd (cpow M k)) in *.
+    assert (E1 : fst (cpow M (Datatypes.S k)) = u * fst M + - u' * snd M) by (unfold u, u'; cbn [cpow Cmult fst snd]; ring).
+    assert (E2 : snd (cpow M (Datatypes.S k)) = u' * fst M + u * snd M) by (unfold u, u'; cbn [cpow Cmult fst snd]; ring). rewrite E1, E2. split.
+    + exists (fun x => P x * (exp (c * L x) * cos (v * L x)) * u + - (P x * (exp (c * L x) * sin (v * L x))) * u'). split.
+      * intros x. eapply (int_ext (many k)); [|apply int_plus; [exact (int_scal (many k) (P x * (exp (c * L x) * cos (v * L x))) _ _ K1)|exact (int_scal (many k) (- (P x * (exp (c * L x) * sin (v * L x)))) _ _ K2)]].
+        intros y. cbn [dens loss_sum fst snd]. rewrite !Rmult_plus_distr_l, exp_plus, cos_plus. ring.
+      * eapply (int_ext A); [|apply int_plus; [exact (int_scal A u _ _ IC)|exact (int_scal A (- u') _ _ IS)]]. intros x. cbv beta. ring.
+    + exists (fun x => P x * (exp (c * L x) * cos (v * L x)) * u' + P x * (exp (c * L x) * sin (v * L x)) * u). split.
+      * intros x. eapply (int_ext (many k)); [|apply int_plus; [exact (int_scal (many k) (P x * (exp (c * L x) * cos (v * L x))) _ _ K2)|exact (int_scal (many k) (P x * (exp (c * L x) * sin (v * L x))) _ _ K1)]].
+        intros y. cbn [dens loss_sum fst snd]. rewrite !Rmult_plus_distr_l, exp_plus, sin_plus. ring.
+      * eapply (int_ext A); [|apply int_plus; [exact (int_scal A u' _ _ IC)|exact (int_scal A u _ _ IS)]]. intros x. cbv beta. ring. Qed.
+Lemma many_moment q M k : is_int A (fun x => P x * exp (q * L x)) M -> is_int (many k) (fun x => dens k x * exp (q * loss_sum k x)) (M ^ k).
+Proof. intros I. induction k as [|k IH]; [cbn; rewrite Rmult_0_r, exp_0; ring|]. exists (fun x => P x * exp (q * L x) * M ^ k). split.
+  - intros x. eapply (int_ext (many k)); [|exact (int_scal (many k) (P x * exp (q * L x)) _ _ IH)]. intros y. cbn [dens loss_sum fst snd]. rewrite Rmult_plus_distr_l, exp_plus. ring.
+  - cbn [pow]. rewrite Rmult_comm. eapply (int_ext A); [|exact (int_scal A (M ^ k) _ _ I)]. intros x. cbv beta. ring. Qed.
+Lemma integrand_parts M eps z : Re (integrand M eps z) = fst (cis (- (RtoC eps * z)) / (z * (z + 1)))%C * fst M + - snd (cis (- (RtoC eps * z)) / (z * (z + 1)))%C * snd M.
+Proof. unfold integrand, Cdiv. set (K := Cinv _). set (E := cis _). unfold Re, Cmult. cbn [fst snd]. ring. Qed.
+Theorem line_independent k eps c r r' X m0 Mc Mr Mr' D B (M : R -> C) : 0 < r' < c -> c < r -> 0 < X -> (0 < m0)%nat ->
+  is_int A (fun x => P x * exp (c * L x)) Mc -> is_int A (fun x => P x * exp (r * L x)) Mr -> is_int A (fun x => P x * exp (r' * L x)) Mr' ->
+  (forall m, transform_int (c, freq X m) (M (freq X m))) -> is_int (many k) (fun x => dens k x * w eps (loss_sum k x)) D ->
+  (forall m, (m0 <= m)%nat -> Cmod (cpow (M (freq X (Datatypes.S m))) k) <= B) ->
+  let G m := Re (integrand (cpow (M (freq X m)) k) eps (c, freq X m)) in let T := / X * (G O + 2 * add (fun m => G (Datatypes.S m)) m0) in
+  let tail := exp (- (c * eps)) * B / (PI * freq X m0) in let ratio d := exp (- (d * X)) / (1 - exp (- (d * X))) in
+  T - tail - (Chernoff.C r * (exp (- (r * eps)) * Mr ^ k) * ratio (r - c) + Chernoff.C r' * (exp (- (r' * eps)) * Mr' ^ k) * ratio (c - r')) <= D <= T + tail.
+Proof. intros Hr' Hr HX HM IC IR IR' IT ID HB G T0 tail ratio. assert (Hc : 0 < c) by lra. assert (PP := PI_RGT_0).
+  apply (line_any (many k) (dens k) (loss_sum k) eps c r r' X (dens_ge0 k) Hr' Hr HX (Mc ^ k) (Mr ^ k) (Mr' ^ k) D B G); auto using many_moment.
+  - intros m. unfold G. destruct (many_transform _ _ k (IT m)) as [I1 I2]. cbn [fst snd] in I1, I2. rewrite integrand_parts. set (K := (cis _ / _)%C).
+    eapply (int_ext (many k)); [|apply int_plus; [exact (int_scal (many k) (fst K) _ _ I1)|exact (int_scal (many k) (- snd K) _ _ I2)]]. intros x. cbv beta.
+    assert (Q := integrand_line [(loss_sum k x, 1)] eps c (freq X m) Hc). cbn [E fst snd] in Q. rewrite integrand_parts in Q. fold K in Q. unfold transform in Q. cbn [E fst snd] in Q.
+    replace (on_line c (freq X m) (loss_sum k x - eps)) with (1 * on_line c (freq X m) (loss_sum k x - eps) + 0) by ring. rewrite <- Q. ring.
+  - intros m Hm. unfold G. apply integrand_small; auto. unfold freq. rewrite S_INR. apply Rdiv_lt_0_compat; [|auto]. assert (Q := pos_INR m). nra. Qed.
+End Power.

@@ -69,7 +69,8 @@ THEOREMS = {
     "Continuous": ("continuous_kfold", "accepted_continuous", "sampled_gaussian_law_delta",
                    "composed_sampled_gaussian"),
     "Fourier": ("circle", "tannery", "atom_series"),
-    "Trapezoid": ("atom_trapezoid", "trapezoid", "aliases", "transform_kfold", "line_encloses", "transform_mod"),
+    "Trapezoid": ("atom_trapezoid", "trapezoid", "aliases", "transform_kfold", "line_encloses", "line_any",
+                  "line_independent"),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),
     "GaussianDigits": ("delta_1", "delta_2", "delta_3", "delta_4", "delta_5", "delta_exists"),
 }
