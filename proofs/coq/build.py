@@ -32,7 +32,7 @@ FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
     "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Means",
-    "Continuous", "Fourier", "Trapezoid", "Bignum", "InstanceData", "Instances", "GaussianDigits",
+    "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Bignum", "InstanceData", "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -66,6 +66,7 @@ THEOREMS = {
                 "sampled_gaussian_replace_not_private", "gaussian_not_private", "gaussian_replace_not_private"),
     "LaplaceRefuted": ("lap_gain_int", "laplace_not_private"),
     "Means": ("uniform", "int_cont", "expect_exists", "expect_continuous", "expect_box", "dp_sgd_private_exists"),
+    "MixedMeans": ("smooth_means", "laplace_smooth", "mixed_private_exists"),
     "Continuous": ("continuous_kfold", "accepted_continuous", "sampled_gaussian_law_delta",
                    "composed_sampled_gaussian"),
     "Fourier": ("circle", "tannery", "atom_series"),

@@ -90,7 +90,8 @@ TRUST_SAMPLED = (
     "sums of contributions of norm at most 1, or without sampling any queries that differ by at most the stated norm; "
     "and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test "
     "exist as iterated Riemann integrals, is proved of continuous tests and of boxes where all steps are Gaussian and "
-    "queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
+    "queries are continuous in the earlier outputs (expect_exists), of continuous tests also beside mechanisms whose "
+    "means are so (mixed_private_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
