@@ -53,6 +53,7 @@ from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers import formal as formal_module
+from verified_dp.verifiers import record_formal
 from verified_dp.verifiers.formal import (
     CHECKER,
     HASH,
@@ -235,6 +236,16 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
             ([(sampled, 3), (plain, 1)], Relation.REMOVE, "T15"), ([(fixed, 3)], Relation.REMOVE, "T15")):
         check = checked(steps, relation, "1e-20")
         assert (check.valid, check.verdict) == (True, "refuted") and known in str(check.reason), (steps, relation)
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_merged_steps_are_taken_where_single_ones_round_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand plain steps one by one need a finer grid than all of them as one."""
+    steps: list[tuple[Any, int]] = [(Gaussian(noise_multiplier="40"), 1000), (ApproximateDP("0.1", "0.001"), 1)]
+    assert "mixed_private" in str(checked(steps, Relation.REMOVE, "0.075").reason)
+    monkeypatch.setattr(record_formal, "_FINEST", 4)
+    assert "T15" in str(checked(steps, Relation.REMOVE, "0.075").reason)
 
 
 def checked(steps: list[tuple[Any, int]], relation: Relation, delta: str) -> Check:
