@@ -9,14 +9,15 @@ From VerifiedDP Require Import Law Kronecker Exponential Checker Link Integral N
 Import ListNotations.
 Open Scope R_scope.
 
-Definition event (o : order) (t x : R) := match o with Remove => beyond t x | Add => 1 - beyond t x end.
-Definition gain (o : order) (q m t a : R) := match o with
+Definition event (o : way) (t x : R) := match o with Add => 1 - beyond t x | _ => beyond t x end.
+Definition gain (o : way) (q m t a : R) := match o with
   | Remove => q * upper (t - m) - (a - 1 + q) * upper t
-  | Add => (1 - a * (1 - q)) * upper (- t) - a * q * upper (m - t) end.
+  | Add => (1 - a * (1 - q)) * upper (- t) - a * q * upper (m - t)
+  | Replaced => replaced_gain q m t a end.
 Lemma event_range o t x : 0 <= event o t x <= 1.
-Proof. unfold event, beyond. destruct o, (Rlt_dec t x); lra. Qed.
+Proof. unfold event, beyond. destruct o as [[]|], (Rlt_dec t x); lra. Qed.
 Theorem gain_int o q m t a : is_line (fun x => event o t x * (pair_P o q m x - a * pair_Q o q m x)) (gain o q m t a).
-Proof. destruct o; cbn [event gain pair_P pair_Q]; unfold mix, shifted.
+Proof. destruct o as [[]|]; [| |exact (replaced_gain_int q m t a)]; cbn [event gain pair_P pair_Q]; unfold mix, shifted.
   - replace (q * upper (t - m) - (a - 1 + q) * upper t) with (q * upper (t - m) + - (a - 1 + q) * upper (t - 0)) by (rewrite Rminus_0_r; ring).
     apply (line_ext (fun x => q * (beyond t x * std (x - m)) + - (a - 1 + q) * (beyond t x * std (x - 0))));
       [intros; rewrite Rminus_0_r; ring|]. apply line_plus; apply line_scal, upper_line.
@@ -24,18 +25,21 @@ Proof. destruct o; cbn [event gain pair_P pair_Q]; unfold mix, shifted.
     apply (line_ext (fun x => (1 - a * (1 - q)) * ((1 - beyond t x) * std (x - 0)) + - (a * q) * ((1 - beyond t x) * std (x - m))));
       [intros; rewrite Rminus_0_r; ring|]. apply line_plus; apply line_scal, lower_line. Qed.
 Lemma gain_linear o q m t a b : gain o q m t b = gain o q m t a - (b - a) * (gain o q m t 0 - gain o q m t 1).
-Proof. destruct o; cbn [gain]; ring. Qed.
+Proof. destruct o as [[]|]; cbn [gain]; unfold replaced_gain; ring. Qed.
 Lemma gain_falls o q m t a b : 0 < q <= 1 -> a <= b -> gain o q m t b <= gain o q m t a.
 Proof. intros Hq H. refine (line_le _ _ _ _ _ (gain_int o q m t b) (gain_int o q m t a)). intros x. cbv beta.
   apply Rmult_le_compat_l; [apply event_range|].
   assert (Q : 0 <= pair_Q o q m x).
-  { destruct o; cbn [pair_Q]; [apply std_ge0|]. unfold mix, shifted. assert (A := std_ge0 x). assert (B := std_ge0 (x - m)). nra. }
+  { destruct o as [[]|]; cbn [pair_Q]; [apply std_ge0|now apply mix_ge0|now apply mix_ge0]. }
   assert (a * pair_Q o q m x <= b * pair_Q o q m x) by now apply Rmult_le_compat_r. lra. Qed.
+
+Lemma gain_most o q m t (Hq : 0 < q <= 1) x : event o t x * (pair_P o q m x - 0 * pair_Q o q m x) <= pair_P o q m x.
+Proof. assert (X := event_range o t x). assert (Y := proj1 (pair_ge0 q m Hq o x)). nra. Qed.
 
 (* ---------- the program ---------- *)
 Open Scope Z_scope.
 Section Program.
-Variable p : gaussian_step.
+Variables (p : gaussian_step) (o : way).
 Let W := precision p.
 Let U := unit W.
 (* whether the gain of the event at t / 2^W is at least d / 2^W at a / 2^W *)
@@ -45,51 +49,63 @@ Definition dot_below (H : range) (a t d : Z) : bool :=
   let rest := q_den p - q_num p in
   let least n (X : range) := if 0 <=? n then n * fst X else n * snd X in
   (0 <=? d) && (q_den p * (2 * snd H) * d <=?
-  match in_order p with
+  match o with
   | Remove => U * q_num p * fst (tail_range p H x y E1) + least (rest * U - a * q_den p) (tail_range p H t U E0)
   | Add => least (U * q_den p - a * rest) (tail_range p H (- t) U E0) - a * q_num p * snd (tail_range p H (- x) y E1)
+  | Replaced => let x' := t * sigma_num p + sigma_den p * U in
+      U * q_num p * fst (tail_range p H x y E1) + least (rest * (U - a)) (tail_range p H t U E0)
+      - a * q_num p * snd (tail_range p H x' y (half_square W (terms p) x' y))
   end).
-Definition by_event (b : problem) : bool :=
-  let E := expo W (terms p) (quotient_range W (eps_num b) (eps_den b)) in let d := bound b * unit (W - bits b) in
-  sound_step p && (0 <? bits b) && (bits b <=? W) && (0 <=? eps_num b) && (0 <? eps_den b) &&
+End Program.
+Definition by_event (p : gaussian_step) (b : problem) : bool :=
+  let E := expo (precision p) (terms p) (quotient_range (precision p) (eps_num b) (eps_den b)) in let d := bound b * unit (precision p - bits b) in
+  sound_step p && (0 <? bits b) && (bits b <=? precision p) && (0 <=? eps_num b) && (0 <? eps_den b) &&
   match tests p with
-  | [t] => match direction b with Above => dot_above p (half_range p) (fst E) t d | Below => dot_below (half_range p) (snd E) t d end
+  | [t] => match direction b with Above => dot_above p (in_order p) (half_range p) (fst E) t d | Below => dot_below p (in_order p) (half_range p) (snd E) t d end
   | _ => false
   end.
+(* ---------- a whole law from below, by events of any kind ---------- *)
+Section Law.
+(* dot a t d: whether the event t has a gain of at least d / 2^W at a / 2^W *)
+Variables (dot : Z -> Z -> Z -> bool) (W n : Z).
+Let U := unit W.
 (* From the last mass down.  F: the sum of the masses from here on; G: below the sum of mass e^(-h (index - here)); a: above
    e^(h here); d: above delta of the masses here.  The event of an index is for eps between it and the next one. *)
-Fixpoint scan_below (H r : range) (up top : Z) (l ts : list Z) : option (Z * Z * Z * Z) :=
+Fixpoint scan_below (r : range) (up top : Z) (l ts : list Z) : option (Z * Z * Z * Z) :=
   match l, ts with
   | [], [] => Some (0, 0, top, 0)
   | m :: l, t :: ts =>
-      match scan_below H r up top l ts with
+      match scan_below r up top l ts with
       | Some (F, G, a, d) =>
           let K := F + m in let J := m * up + Z.shiftr (G * fst r) W in let b := - Z.shiftr (- (a * snd r)) W in let c := K * up - J in
-          if (F =? 0) || dot_below H a t d && dot_below H b t c then Some (K, J, b, c) else None
+          if (F =? 0) || dot a t d && dot b t c then Some (K, J, b, c) else None
       | None => None
       end
   | _, _ => None
   end.
-Definition covers_below (h_num h_den B : Z) (v : ilaw) : bool :=
-  let E := expo W (terms p) (quotient_range W h_num h_den) in
+Definition below_grid (ts : list Z) (h_num h_den B : Z) (v : ilaw) : bool :=
+  let E := expo W n (quotient_range W h_num h_den) in
   let i := low v + Z.of_nat (length (mass v)) in
-  let far_off := expo W (terms p) (quotient_range W (h_num * Z.abs i) h_den) in
+  let far_off := expo W n (quotient_range W (h_num * Z.abs i) h_den) in
   let top := if 0 <=? i then snd far_off else ceiling (U * U) (fst far_off) in
-  let H := half_range p in let up := unit (W - B) in
-  sound_step p && (0 <? B) && (B <=? W) && (0 <? h_num) && (0 <? h_den)
+  let up := unit (W - B) in
+  (0 <=? W) && (0 <=? n) && (0 <? B) && (B <=? W) && (0 <? h_num) && (0 <? h_den)
   && forallb (Z.leb 0) (mass v) && negb (Nat.eqb (length (mass v)) 0) && (inf v =? 0) &&
-  match tests p with
-  | t :: ts => match scan_below H (U * U / snd E, ceiling (U * U) (fst E)) up top (mass v) ts with
-    | Some (F, G, a, d) => dot_below H 0 t (F * up) && dot_below H a t d
+  match ts with
+  | t :: ts => match scan_below (U * U / snd E, ceiling (U * U) (fst E)) up top (mass v) ts with
+    | Some (F, G, a, d) => dot 0 t (F * up) && dot a t d
     | None => false end
   | [] => false
   end.
-End Program.
+End Law.
+Definition covers_below_way (p : gaussian_step) (o : way) (h_num h_den B : Z) (v : ilaw) : bool :=
+  sound_step p && let H := half_range p in below_grid (dot_below p o H) (precision p) (terms p) (tests p) h_num h_den B v.
+Definition covers_below (p : gaussian_step) : Z -> Z -> Z -> ilaw -> bool := covers_below_way p (in_order p).
 
 (* ---------- what it decides ---------- *)
 Open Scope R_scope.
 Section Right.
-Variable p : gaussian_step.
+Variables (p : gaussian_step) (o : way).
 Let W := precision p.
 Let U := unit W.
 Let s := IZR U.
@@ -101,7 +117,7 @@ Hypothesis HH : within p H half.
 Hypothesis Ha : (0 <= a)%Z.
 Let al := IZR a / s.
 Let tt := IZR t / s.
-Theorem dot_below_ok : dot_below p H a t d = true -> IZR d / s <= gain (in_order p) q m tt al.
+Theorem dot_below_ok : dot_below p o H a t d = true -> IZR d / s <= gain o q m tt al.
 Proof. unfold dot_below. cbv zeta. fold W U. intros T. apply andb_prop in T as [T0 T]. apply Z.leb_le in T0. apply IZR_le in T0.
   destruct (sound_step_ok p sound) as [[HW [Hqn [Hqd _]]] _]. assert (SR : 0 < s) by exact (unit_gt0 W HW).
   assert (Y : (0 < U * sigma_num p)%Z) by exact (y_pos p sound t). assert (UP : (0 < U)%Z) by exact (unit_pos W HW).
@@ -129,7 +145,7 @@ Proof. unfold dot_below. cbv zeta. fold W U. intros T. apply andb_prop in T as [
   fold (IZR t / IZR U) in X4. rewrite MV in X1, X3. fold s in X2, X4. fold tt in X2, X4.
   rewrite tail_upper in X1. rewrite tail_upper in X2. rewrite tail_upper in X3. rewrite tail_upper in X4. replace (- (tt - m)) with (m - tt) in X3 by ring.
   set (x := (t * sigma_num p - sigma_den p * U)%Z) in *. set (y := (U * sigma_num p)%Z) in *. set (E1 := half_square W (terms p) x y) in *.
-  apply Z.leb_le in T. apply IZR_le in T. rewrite !mult_IZR in T. apply FIN. destruct (in_order p); cbn [gain].
+  apply Z.leb_le in T. apply IZR_le in T. rewrite !mult_IZR in T. apply FIN. destruct o as [[]|]; cbn [gain].
   - rewrite plus_IZR, !mult_IZR in T. fold s in T. set (n := ((q_den p - q_num p) * U - a * q_den p)%Z) in *.
     assert (NE : IZR n = - (s * IZR (q_den p) * (al - 1 + q))).
     { unfold n. rewrite minus_IZR, !mult_IZR, minus_IZR. fold s. rewrite <- AE, <- QE. ring. }
@@ -151,6 +167,26 @@ Proof. unfold dot_below. cbv zeta. fold W U. intros T. apply andb_prop in T as [
     rewrite NE in L. rewrite <- AE, <- QE in V1, T.
     replace (s * (IZR (q_den p) * (2 * half) * (s * ((1 - al * (1 - q)) * upper (- tt) - al * q * upper (m - tt)))))
       with (s * IZR (q_den p) * (1 - al * (1 - q)) * (s * (2 * half * upper (- tt))) - s * al * (q * IZR (q_den p)) * (s * (2 * half * upper (m - tt)))) by ring.
+    lra.
+  - set (x' := (t * sigma_num p + sigma_den p * U)%Z) in *. rewrite minus_IZR, plus_IZR, !mult_IZR in T. fold s in T.
+    set (n := ((q_den p - q_num p) * (U - a))%Z) in *.
+    assert (NE : IZR n = s * IZR (q_den p) * ((1 - q) * (1 - al))).
+    { unfold n. rewrite mult_IZR, !minus_IZR. fold s. rewrite <- AE, <- QE. ring. }
+    assert (MV' : IZR x' / IZR y = tt - - m).
+    { destruct (sound_step_ok p sound) as [[_ [_ [_ [A [B _]]]]] _]. apply IZR_lt in A. apply IZR_lt in B.
+      unfold x', y, tt, m, sigma_of. rewrite plus_IZR, !mult_IZR. fold s. field; lra. }
+    assert (X5 := tail_ok p sound H x' y HH Y). fold W in X5. rewrite MV', tail_upper in X5. replace (tt - - m) with (tt + m) in X5 by ring.
+    assert (L := LEAST n _ _ X2). destruct X1 as [X1 _]. fold W in X1. fold U in X1. fold s in X1.
+    destruct X5 as [_ X5]. fold W in X5. fold U in X5. fold s in X5.
+    set (Tx := fst (tail_range p H x y E1)) in *. set (Ty := snd (tail_range p H x' y _)) in *.
+    assert (V1 : s * IZR (q_num p) * IZR Tx <= s * IZR (q_num p) * (s * (2 * half * upper (tt - m)))).
+    { apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|auto]. }
+    assert (V2 : IZR a * IZR (q_num p) * IZR Ty >= IZR a * IZR (q_num p) * (s * (2 * half * upper (tt + m)))).
+    { apply Rle_ge, Rmult_le_compat_l; [apply Rmult_le_pos; lra|auto]. }
+    rewrite NE in L. rewrite <- AE, <- QE in V2. rewrite <- QE in V1. rewrite <- AE, <- QE in T. unfold replaced_gain.
+    replace (s * (IZR (q_den p) * (2 * half) * (s * (q * upper (tt - m) + (1 - q) * (1 - al) * upper tt - al * q * upper (tt + m)))))
+      with (s * (q * IZR (q_den p)) * (s * (2 * half * upper (tt - m))) + s * IZR (q_den p) * ((1 - q) * (1 - al)) * (s * (2 * half * upper tt))
+        - s * al * (q * IZR (q_den p)) * (s * (2 * half * upper (tt + m)))) by ring.
     lra. Qed.
 End Right.
 
@@ -175,13 +211,13 @@ Proof. unfold by_event. cbv zeta. intros T. apply andb_prop in T as [T SC]. do 4
     assert (0 < IZR (unit (W - bits b))) by (apply IZR_lt; rewrite unit_ok by lia; apply Z.pow_pos_nonneg; lia).
     rewrite UW, mult_IZR. field; lra. }
   destruct (tests p) as [|t [|]]; try discriminate. destruct (direction b).
-  - assert (D := proj2 (dot_ok p SS (half_range p) (fst E) t _ HH E0 SC)). fold W in D. rewrite BU in D.
+  - assert (D := proj2 (dot_ok p SS (half_range p) (fst E) t _ HH E0 (in_order p) SC)). fold W in D. rewrite BU in D.
     eapply Rle_trans; [|exact D].
     apply (curve_is_curve _ _ Q M (in_order p)).
     split; [apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]|].
       apply Rmult_le_reg_r with (IZR (unit W)); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
   - assert (S0 : (0 <= snd E)%Z) by (apply le_IZR; nra).
-    assert (D := dot_below_ok p SS (half_range p) (snd E) t _ HH S0 SC). fold W in D. rewrite BU in D.
+    assert (D := dot_below_ok p (in_order p) SS (half_range p) (snd E) t _ HH S0 SC). fold W in D. rewrite BU in D.
     eexists. eapply Rle_trans; [exact D|]. apply gain_falls; auto.
     apply Rmult_le_reg_r with (IZR (unit W)); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 
@@ -194,42 +230,41 @@ Lemma sumv_zero l : nnv l -> sumv l = 0%Z -> forall f h u i, E f (atoms h u i l)
 Proof. intros V. induction V as [|m l Hm V IH]; intros Z f h u i; cbn [atoms E fst snd]; auto. cbn [sumv] in Z.
   assert (S := sumv_ge0 _ V). rewrite IH by lia. replace m with 0%Z by lia. unfold Rdiv; ring. Qed.
 Section Scan.
-Variable p : gaussian_step.
-Let W := precision p.
+Variables (dot : Z -> Z -> Z -> bool) (W : Z) (gain_of : Z -> R -> R) (slope : Z -> R).
+Hypothesis HW : (0 <= W)%Z.
 Let U := unit W.
 Let s := IZR U.
-Let q := q_of p.
-Let m := / sigma_of p.
-Hypothesis sound : sound_step p = true.
+Hypothesis linear : forall t a b, gain_of t b = gain_of t a - (b - a) * slope t.
+Hypothesis falling : forall t, 0 <= slope t.
+Hypothesis most : forall t, gain_of t 0 <= 1.
+Hypothesis HD : forall a t d, (0 <= a)%Z -> dot a t d = true -> IZR d / s <= gain_of t (IZR a / s).
+Section OnGrid.
 Variables (r : range) (h : R) (B top : Z).
 Hypothesis HB : (0 < B <= W)%Z.
 Hypothesis Hr : (0 <= fst r)%Z /\ IZR (fst r) <= s * exp (- h) <= IZR (snd r).
 Hypothesis Hh : 0 < h.
 Let u := IZR (unit B).
 Let up := unit (W - B).
-Let gains (ts : list Z) (e : R) (y : R) := y <= 0 \/ exists t, In t ts /\ y <= gain (in_order p) q m (IZR t / s) (exp e).
-Lemma two_dots a t d x f : (0 <= a)%Z -> s * x <= IZR a -> s * f <= IZR d -> dot_below p (half_range p) a t d = true ->
-  f <= gain (in_order p) q m (IZR t / s) x.
-Proof. intros A X D T. destruct (sound_step_ok p sound) as [[HW [Hqn [Hqd [Hsn [Hsd [Ht Hf]]]]]] [Q Sg]].
-  assert (SR : 0 < s) by exact (unit_gt0 W HW).
-  assert (K := dot_below_ok p sound (half_range p) a t d (half_ok p sound) A T). fold W in K. fold U in K. fold s q m in K.
+Let gains (ts : list Z) (e : R) (y : R) := y <= 0 \/ exists t, In t ts /\ y <= gain_of t (exp e).
+Lemma two_dots a t d x f : (0 <= a)%Z -> s * x <= IZR a -> s * f <= IZR d -> dot a t d = true -> f <= gain_of t x.
+Proof. intros A X D T. assert (SR : 0 < s) by exact (unit_gt0 W HW). assert (K := HD a t d A T).
   apply Rle_trans with (IZR d / s); [apply Rmult_le_reg_r with s; auto; unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra|].
-  eapply Rle_trans; [exact K|]. apply gain_falls; auto. apply Rmult_le_reg_r with s; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
-Lemma between t K L a b x : a < b -> a <= x <= b -> K - a * L <= gain (in_order p) q m t a -> K - b * L <= gain (in_order p) q m t b ->
-  K - x * L <= gain (in_order p) q m t x.
-Proof. intros H X Y Z. rewrite (gain_linear _ _ _ _ 0 x). rewrite (gain_linear _ _ _ _ 0 a) in Y. rewrite (gain_linear _ _ _ _ 0 b) in Z.
+  eapply Rle_trans; [exact K|]. rewrite (linear t x (IZR a / s)). assert (G := falling t).
+  assert (x <= IZR a / s) by (apply Rmult_le_reg_r with s; auto; unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra). nra. Qed.
+Lemma between t K L a b x : a < b -> a <= x <= b -> K - a * L <= gain_of t a -> K - b * L <= gain_of t b -> K - x * L <= gain_of t x.
+Proof. intros H X Y Z. rewrite (linear t 0 x). rewrite (linear t 0 a) in Y. rewrite (linear t 0 b) in Z.
   rewrite !Rminus_0_r in *. now apply (line_between K L _ _ a b x). Qed.
 Lemma scan_below_ok l : nnv l -> forall ts i F G a d, s * exp (h * IZR (i + Z.of_nat (length l))) <= IZR top ->
-  scan_below p (half_range p) r up top l ts = Some (F, G, a, d) ->
+  scan_below dot W r up top l ts = Some (F, G, a, d) ->
   F = sumv l /\ IZR G <= s * E (fun z => exp (h * IZR i - z)) (atoms h u i l) /\ s * exp (h * IZR i) <= IZR a
   /\ s * E (w (h * IZR i)) (atoms h u i l) <= IZR d /\ forall e, h * IZR i <= e -> gains ts e (E (w e) (atoms h u i l)).
-Proof. intros V. destruct (sound_step_ok p sound) as [[HW _] _]. assert (SR : 0 < s) by exact (unit_gt0 W HW).
+Proof. intros V. assert (SR : 0 < s) by exact (unit_gt0 W HW).
   assert (UR : 0 < u) by exact (u_gt0 W B HB). assert (UPE : IZR up * u = s) by exact (up_ok W B HB).
-  assert (US : IZR (2 ^ W) = s) by exact (unit_pow (precision p)).
+  assert (US : IZR (2 ^ W) = s) by exact (unit_pow W).
   induction V as [|k l Hk V IH]; intros ts i F G a d Ht T; destruct ts as [|t ts]; cbn [scan_below] in T; try discriminate.
   - injection T as <- <- <- <-. cbn [sumv atoms E length Z.of_nat] in *. rewrite Z.add_0_r in Ht.
     repeat split; auto; try lra. intros; left; lra.
-  - destruct (scan_below p (half_range p) r up top l ts) as [[[[F0 G0] a0] d0]|] eqn:T0; [|discriminate]. cbv zeta in T. fold W in T.
+  - destruct (scan_below dot W r up top l ts) as [[[[F0 G0] a0] d0]|] eqn:T0; [|discriminate]. cbv zeta in T.
     assert (Ht' : s * exp (h * IZR (i + 1 + Z.of_nat (length l))) <= IZR top).
     { replace (i + 1 + Z.of_nat (length l))%Z with (i + Z.of_nat (length (k :: l)))%Z by (cbn [length]; lia). exact Ht. }
     destruct (IH ts (i + 1)%Z F0 G0 a0 d0 Ht' T0) as [EF [EG [EA [ED EE]]]]. clear IH.
@@ -273,32 +308,29 @@ Proof. intros V. destruct (sound_step_ok p sound) as [[HW _] _]. assert (SR : 0 
       cbn [orb] in C. apply andb_prop in C as [C1 C2]. right. exists t. split; [now left|].
       assert (P0 : (0 <= a0)%Z) by (apply le_IZR; lra). assert (P1 : (0 <= a1)%Z) by (apply le_IZR; assert (X := exp_pos (h * IZR i)); nra).
       assert (T1 := two_dots a0 t d0 _ _ P0 EA ED C1). rewrite DI in ED1. assert (T2 := two_dots a1 t _ _ _ P1 EA1 ED1 C2).
-      rewrite OI in T1, T2 |- * by lra. apply (between (IZR t / s) _ _ (exp (h * IZR i)) (exp (h * IZR (i + 1)))); auto.
+      rewrite OI in T1, T2 |- * by lra. apply (between t _ _ (exp (h * IZR i)) (exp (h * IZR (i + 1)))); auto.
       * apply exp_increasing; lra.
       * split; apply exp_le; lra. Qed.
-End Scan.
-Theorem covers_below_ok p h_num h_den B v : covers_below p h_num h_den B v = true ->
+End OnGrid.
+Theorem below_grid_ok n ts h_num h_den B v : below_grid dot W n ts h_num h_den B v = true ->
   let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
-  nonneg L /\ 0 < q_of p <= 1 /\ 0 < sigma_of p /\ tot L <= 1 /\
-  forall e, delta e L <= 0 \/ exists t, In t (tests p) /\
-    delta e L <= gain (in_order p) (q_of p) (/ sigma_of p) (IZR t / IZR (unit (precision p))) (exp e).
-Proof. unfold covers_below. cbv zeta. intros T. apply andb_prop in T as [T SC]. do 7 (apply andb_prop in T as [T ?]).
-  rename T into SS. destruct (sound_step_ok p SS) as [[HW [Hqn [Hqd [Hsn [Hsd [Ht Hf]]]]]] [Q Sg]].
+  nonneg L /\ tot L <= 1 /\ forall e, delta e L <= 0 \/ exists t, In t ts /\ delta e L <= gain_of t (exp e).
+Proof. unfold below_grid. cbv zeta. fold U. intros T. apply andb_prop in T as [T SC]. do 8 (apply andb_prop in T as [T ?]).
   repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X
     | X : (_ =? _)%Z = true |- _ => apply Z.eqb_eq in X end.
-  destruct (tests p) as [|t ts] eqn:TS; [discriminate|]. destruct (scan_below _ _ _ _ _ _ _) as [[[[F G] a] d]|] eqn:S; [|discriminate].
+  destruct ts as [|t ts]; [discriminate|]. destruct (scan_below _ _ _ _ _ _ _) as [[[[F G] a] d]|] eqn:S; [|discriminate].
   apply andb_prop in SC as [C0 C1]. set (h := IZR h_num / IZR h_den).
-  assert (HN := IZR_lt 0 h_num ltac:(lia)). assert (HD := IZR_lt 0 h_den ltac:(lia)).
+  assert (HN := IZR_lt 0 h_num ltac:(lia)). assert (HDn := IZR_lt 0 h_den ltac:(lia)).
   assert (Hh : 0 < h) by now apply Rdiv_lt_0_compat.
   assert (NV : nnv (mass v)).
   { match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end. apply Forall_forall; intros x Hx. apply Z.leb_le; auto. }
-  set (W := precision p) in *. set (E1 := expo W (terms p) (quotient_range W h_num h_den)) in *.
-  set (i := (low v + Z.of_nat (length (mass v)))%Z) in *. set (E2 := expo W (terms p) (quotient_range W (h_num * Z.abs i) h_den)) in *.
-  assert (UE := unit_pow (precision p)). fold W in UE.
+  set (E1 := expo W n (quotient_range W h_num h_den)) in *.
+  set (i := (low v + Z.of_nat (length (mass v)))%Z) in *. set (E2 := expo W n (quotient_range W (h_num * Z.abs i) h_den)) in *.
+  assert (UE := unit_pow W).
   assert (UP : (0 < unit W)%Z) by (apply unit_pos; auto). assert (UR := IZR_lt _ _ UP).
-  destruct (expo_ok W HW (terms p) (quotient_range W h_num h_den) h Ht (quotient_range_ok W HW h_num h_den ltac:(lia) ltac:(auto))) as [A1 A2].
+  destruct (expo_ok W HW n (quotient_range W h_num h_den) h ltac:(auto) (quotient_range_ok W HW h_num h_den ltac:(lia) ltac:(auto))) as [A1 A2].
   fold E1 in A1, A2. rewrite <- unit_ok in A2 by auto.
-  destruct (holds_inverse (precision p) HW E1 (exp h) A1 ltac:(lia) (exp_pos _)) as [B1 B2]. fold W in B1, B2. rewrite <- exp_Ropp in B1, B2.
+  destruct (holds_inverse W HW E1 (exp h) A1 ltac:(lia) (exp_pos _)) as [B1 B2].  rewrite <- exp_Ropp in B1, B2.
   assert (HE2 : holds W E2 (exp (h * IZR (Z.abs i))) /\ (2 ^ W <= fst E2)%Z).
   { apply expo_ok; auto. replace (h * IZR (Z.abs i)) with (IZR (h_num * Z.abs i) / IZR h_den) by (unfold h; rewrite mult_IZR; field; lra).
     apply quotient_range_ok; auto. nia. }
@@ -307,36 +339,50 @@ Proof. unfold covers_below. cbv zeta. intros T. apply andb_prop in T as [T SC]. 
   assert (TP : IZR (unit W) * exp (h * IZR i) <= IZR top).
   { unfold top. destruct (Z.leb_spec 0 i) as [G0|G0].
     - rewrite Z.abs_eq in D1 by auto. destruct D1 as [_ [_ D1]]. rewrite UE in D1. auto.
-    - rewrite Z.abs_neq, opp_IZR in D1 by lia. destruct (holds_inverse (precision p) HW E2 _ D1 ltac:(lia) (exp_pos _)) as [_ K]. fold W in K.
+    - rewrite Z.abs_neq, opp_IZR in D1 by lia. destruct (holds_inverse W HW E2 _ D1 ltac:(lia) (exp_pos _)) as [_ K]. 
       rewrite <- exp_Ropp in K. now replace (- (h * - IZR i)) with (h * IZR i) in K by ring. }
-  assert (HB : (0 < B <= precision p)%Z) by (split; auto).
+  assert (HB : (0 < B <= W)%Z) by (split; auto).
   assert (R0 : (0 <= unit W * unit W / snd E1)%Z).
   { apply Z.div_pos; [nia|]. destruct A1 as [_ [D3 D4]]. apply lt_IZR. assert (0 < IZR (fst E1)) by (apply IZR_lt; lia). lra. }
-  assert (K := scan_below_ok p SS (unit W * unit W / snd E1, ceiling (unit W * unit W) (fst E1))%Z h B top HB
+  assert (K := scan_below_ok (unit W * unit W / snd E1, ceiling (unit W * unit W) (fst E1))%Z h B top HB
     (conj R0 (conj B1 B2)) Hh (mass v) NV ts (low v) F G a d TP S).
-  destruct K as [EF [_ [EA [ED EE]]]]. assert (UB : unit B = (2 ^ B)%Z) by (apply unit_ok). fold W in EA, ED. rewrite UB in *.
+  destruct K as [EF [_ [EA [ED EE]]]]. assert (UB : unit B = (2 ^ B)%Z) by (apply unit_ok). fold U in EA, ED. rewrite UB in *.
   assert (BP : 0 < IZR (2 ^ B)) by (apply IZR_lt, Z.pow_pos_nonneg; lia). set (u := IZR (2 ^ B)) in *.
   assert (UPE : IZR (unit (W - B)) * u = IZR (unit W)) by (unfold u; rewrite <- UB; exact (up_ok W B HB)).
   assert (FE : IZR (unit W) * (IZR F / u) <= IZR (F * unit (W - B))) by (rewrite mult_IZR, <- UPE; right; field; lra).
   assert (IV : IZR (inf v) = 0) by (match goal with X : inf v = _ |- _ => rewrite X end; auto).
   assert (Z0 : IZR (unit W) * 0 <= IZR 0) by lra.
-  assert (T0 := two_dots p SS 0 t _ 0 _ (Z.le_refl 0) Z0 FE C0). fold W in T0.
-  assert (PA : (0 <= a)%Z) by (apply le_IZR; assert (X := exp_pos (h * IZR (low v))); nra).
-  assert (T1 := two_dots p SS a t d _ _ PA EA ED C1). fold W in T1.
+  assert (T0 := two_dots 0 t _ 0 _ (Z.le_refl 0) Z0 FE C0).
+  assert (PA : (0 <= a)%Z) by (apply le_IZR; assert (X := exp_pos (h * IZR (low v))); assert (SR : 0 < s) by exact (unit_gt0 W HW); nra).
+  assert (T1 := two_dots a t d _ _ PA EA ED C1).
   assert (OI : forall e, e <= h * IZR (low v) -> E (w e) (atoms h u (low v) (mass v)) = IZR F / u - exp e * E (fun z => exp (- z)) (atoms h u (low v) (mass v))).
   { intros e He. rewrite discounted by auto. rewrite E_one_atoms by auto. now rewrite EF. }
   assert (DE : forall e, delta e (law_of h u v) = E (w e) (atoms h u (low v) (mass v))).
   { intros e. unfold delta, law_of; cbn [fst snd]. rewrite IV. unfold Rdiv; ring. }
-  split; [|split; [auto|split; [auto|split]]].
+  split; [|split].
   - split; cbn [law_of fst snd]; [now apply nn_atoms|]. rewrite IV. unfold Rdiv; lra.
-  - unfold tot, law_of; cbn [fst snd]. rewrite E_one_atoms, <- EF, IV by auto.
-    assert (G1 : gain (in_order p) (q_of p) (/ sigma_of p) (IZR t / IZR (unit W)) 0 <= 1).
-    { assert (MG := m_gt0 p SS). refine (line_le _ _ _ _ _ (gain_int _ _ _ _ _) (pair_P_int (q_of p) (/ sigma_of p) (in_order p))).
-      intros x. cbv beta. assert (X := event_range (in_order p) (IZR t / IZR (unit W)) x).
-      assert (Y := proj1 (pair_ge0 (q_of p) (/ sigma_of p) Q (in_order p) x)). nra. }
-    unfold Rdiv at 1. lra.
+  - unfold tot, law_of; cbn [fst snd]. fold u. rewrite E_one_atoms, <- EF, IV by auto. assert (G1 := most t). unfold Rdiv at 1. lra.
   - intros e. rewrite DE. destruct (Rle_lt_dec (h * IZR (low v)) e) as [J|J].
     + destruct (EE e J) as [Z|[t' [I1 I2]]]; [now left|right]. exists t'; split; [now right|auto].
     + right. exists t. split; [now left|]. rewrite OI in T1 |- * by lra.
-      apply (between p (IZR t / IZR (unit W)) _ _ 0 (exp (h * IZR (low v)))); [apply exp_pos| |lra|auto].
+      apply (between t _ _ 0 (exp (h * IZR (low v)))); [apply exp_pos| |lra|auto].
       split; [left; apply exp_pos|apply exp_le; lra]. Qed.
+End Scan.
+Theorem covers_below_way_ok p o h_num h_den B v : covers_below_way p o h_num h_den B v = true ->
+  let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
+  nonneg L /\ 0 < q_of p <= 1 /\ 0 < sigma_of p /\ tot L <= 1 /\
+  forall e, delta e L <= 0 \/ exists t, In t (tests p) /\
+    delta e L <= gain o (q_of p) (/ sigma_of p) (IZR t / IZR (unit (precision p))) (exp e).
+Proof. unfold covers_below_way. cbv zeta. intros T. apply andb_prop in T as [SS T]. destruct (sound_step_ok p SS) as [[HW _] [Q Sg]].
+  set (G := fun t a => gain o (q_of p) (/ sigma_of p) (IZR t / IZR (unit (precision p))) a).
+  assert (K := below_grid_ok (dot_below p o (half_range p)) (precision p) G (fun t => G t 0 - G t 1) HW
+    (fun t a b => gain_linear _ _ _ _ a b) (fun t => Rge_le _ _ (Rge_minus _ _ (Rle_ge _ _ (gain_falls _ _ _ _ 0 1 Q Rle_0_1))))).
+  destruct (K (fun t => line_le _ _ _ _ (fun x => gain_most o _ _ _ Q x) (gain_int _ _ _ _ _) (pair_P_int _ _ o))
+    (fun a t d A D => dot_below_ok p o SS (half_range p) a t d (half_ok p SS) A D) (terms p) (tests p) h_num h_den B v T) as [N [M E]].
+  auto. Qed.
+Theorem covers_below_ok p h_num h_den B v : covers_below p h_num h_den B v = true ->
+  let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
+  nonneg L /\ 0 < q_of p <= 1 /\ 0 < sigma_of p /\ tot L <= 1 /\
+  forall e, delta e L <= 0 \/ exists t, In t (tests p) /\
+    delta e L <= gain (in_order p) (q_of p) (/ sigma_of p) (IZR t / IZR (unit (precision p))) (exp e).
+Proof. apply covers_below_way_ok. Qed.

@@ -8,7 +8,7 @@
    What is trusted when the program says "accepted": Coq's extraction, these files of directives, zarith, the OCaml
    compiler, and that checker_main.ml prints what `answer` gives. *)
 Require Import String Reals ZArith List Lia Bool.
-From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events Guaranteed Zcdp.
+From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events Guaranteed Laplace Zcdp.
 Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNativeString.
 Import ListNotations.
 Open Scope Z_scope.
@@ -66,16 +66,23 @@ Proof. intros HP HQ HK HD HA Hd Hb n H. apply HS_dp in H. rewrite pow_exact in H
 
 (* ---------- the whole program ---------- *)
 (* For each kind: nothing more (its law is given), or a step that its law must be found above (below): a sampled Gaussian,
-   or above one of which a guarantee is stated.  Steps with bounded Renyi divergences have no law. *)
-Inductive stated := Gaussian (g : gaussian_step) | Guarantee (g : guaranteed_step) | Zcdp (z : zcdp_steps).
+   or above one of which a guarantee is stated.  Steps with bounded Renyi divergences have no law.  A record in place of
+   another: a sampled Gaussian (Replacement), or one on a batch of a fixed size (Batch), above both orders of the step at
+   twice the distance; their order says nothing. *)
+Inductive stated := Gaussian (g : gaussian_step) | Guarantee (g : guaranteed_step) | Zcdp (z : zcdp_steps)
+  | Replacement (g : gaussian_step) | Batch (g : gaussian_step) (added : list Z).
 Definition order_of (s : stated) : order :=
-  match s with Gaussian g => in_order g | Guarantee g => g_order g | Zcdp z => z_order z end.
+  match s with Gaussian g | Replacement g | Batch g _ => in_order g | Guarantee g => g_order g | Zcdp z => z_order z end.
+Definition with_tests (g : gaussian_step) (ts : list Z) := {| in_order := in_order g; q_num := q_num g; q_den := q_den g;
+  sigma_num := sigma_num g; sigma_den := sigma_den g; precision := precision g; terms := terms g; far := far g; tests := ts |}.
 (* whether a step's law was found above its curve *)
 Definition law_above (s : stated) (h_num h_den B : Z) (v : ilaw) : bool :=
   match s with
   | Gaussian g => covers g h_num h_den B v
   | Guarantee g => covers_guarantee g h_num h_den B v
   | Zcdp _ => false
+  | Replacement g => covers_way Replaced g h_num h_den B v
+  | Batch g ts => covers_way Remove g h_num h_den B v && covers_way Add (with_tests g ts) h_num h_den B v
   end.
 Definition same_order (o : option order) (s : stated) : bool :=
   match o, order_of s with Some Remove, Remove | Some Add, Add => true | _, _ => false end.
@@ -84,7 +91,12 @@ Definition found (o : option order) (p : problem) (k : kind) (s : stated) : bool
   && law_above s (h_num p) (h_den p) (bits p) (step_law k).
 Definition found_below (o : option order) (p : problem) (k : kind) (s : stated) : bool :=
   match direction p with Above => false | Below => true end && same_order o s
-  && match s with Gaussian g => covers_below g (h_num p) (h_den p) (bits p) (step_law k) | _ => false end.
+  && match s with
+     | Gaussian g => covers_below g (h_num p) (h_den p) (bits p) (step_law k)
+     | Replacement g => covers_below_way g Replaced (h_num p) (h_den p) (bits p) (step_law k)
+     | Guarantee g => covers_laplace_below g (h_num p) (h_den p) (bits p) (step_law k)
+     | _ => false
+     end.
 Fixpoint all_found (f : kind -> stated -> bool) (ks : list kind) (ss : list (option stated)) : bool :=
   match ks, ss with
   | [], [] => true
@@ -106,35 +118,43 @@ Definition judge (o : option order) (p : problem) (ss : list (option stated)) : 
   | _, _ => match direction p with Above => decide o p ss | Below => decide_below o p ss end
   end.
 Lemma judge_above o p ss : kinds p <> [] -> direction p = Above -> judge o p ss = decide o p ss.
-Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[| |]|]]. Qed.
+Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[]|]]. Qed.
 Lemma judge_below o p ss : kinds p <> [] -> direction p = Below -> judge o p ss = decide_below o p ss.
-Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[| |]|]]. Qed.
+Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[]|]]. Qed.
 Lemma same_order_ok o s : same_order (Some o) s = true -> order_of s = o.
 Proof. unfold same_order. destruct o, (order_of s); auto; discriminate. Qed.
 Lemma found_ok o p k s : found (Some o) p k s = true -> direction p = Above /\ order_of s = o
   /\ law_above s (h_num p) (h_den p) (bits p) (step_law k) = true.
 Proof. unfold found. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
   apply same_order_ok in O. destruct (direction p); auto; discriminate. Qed.
-Lemma found_below_ok o p k g : found_below (Some o) p k (Gaussian g) = true -> direction p = Below /\ in_order g = o
-  /\ covers_below g (h_num p) (h_den p) (bits p) (step_law k) = true.
-Proof. unfold found_below. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
-  apply same_order_ok in O. destruct (direction p); auto; discriminate. Qed.
+Definition gaussian_way (w : way) (g : gaussian_step) := match w with Moved _ => Gaussian g | Replaced => Replacement g end.
+(* the order of a problem about this pair *)
+Definition fits (w : way) (o : order) := match w with Moved o' => o' = o | Replaced => True end.
+Lemma found_below_ok w o p k g : fits w o -> found_below (Some o) p k (gaussian_way w g) = true ->
+  direction p = Below /\ covers_below_way g w (h_num p) (h_den p) (bits p) (step_law k) = true.
+Proof. unfold found_below. intros F H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
+  apply same_order_ok in O. destruct w as [o'|]; cbn [gaussian_way order_of fits] in *; [|destruct (direction p); auto; discriminate].
+  unfold covers_below in C. rewrite O, <- F in C. destruct (direction p); auto; discriminate. Qed.
 
 (* ---------- which problem was decided ---------- *)
 Definition told_kind (k : kind) : string * list Z :=
   ("kind"%string, count k :: low (step_law k) :: inf (step_law k) :: mass (step_law k)).
 Definition told_hint (t : hint) : string * list Z := ("hint"%string, [first_index t; last_index t; sum t; infinity t]).
+Definition told_gaussian (g : gaussian_step) :=
+  q_num g :: q_den g :: sigma_num g :: sigma_den g :: precision g :: terms g :: far g :: tests g.
 Definition told_step (s : option stated) : string * list Z :=
   match s with
   | None => ("given"%string, [])
-  | Some (Gaussian g) => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string,
-      q_num g :: q_den g :: sigma_num g :: sigma_den g :: precision g :: terms g :: far g :: tests g)
+  | Some (Gaussian g) => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string, told_gaussian g)
   | Some (Guarantee g) => (match g_source g, g_order g with
         | Any, Remove => "guarantee-remove" | Any, Add => "guarantee-add"
         | Laplace_noise, Remove => "laplace-remove" | Laplace_noise, Add => "laplace-add" end%string,
       [g_q_num g; g_q_den g; g_eps_num g; g_eps_den g; g_delta_num g; g_delta_den g; g_precision g; g_terms g])
   | Some (Zcdp z) => (match z_order z with Remove => "zcdp-remove" | Add => "zcdp-add" end%string,
       [rho_num z; rho_den z; xi_num z; xi_den z; l_num z; l_den z; z_precision z; z_terms z])
+  | Some (Replacement g) => (match in_order g with Remove => "replaced-remove" | Add => "replaced-add" end%string, told_gaussian g)
+  | Some (Batch g ts) => (match in_order g with Remove => "batch-remove" | Add => "batch-add" end%string,
+      q_num g :: q_den g :: sigma_num g :: sigma_den g :: Z.of_nat (length ts) :: ts ++ precision g :: terms g :: far g :: tests g)
   end.
 Definition told (o : option order) (p : problem) (ss : list (option stated)) : list (string * list Z) :=
   (match direction p with Above => "above" | Below => "below" end%string, []) :: ("bits"%string, [bits p])
@@ -147,8 +167,12 @@ Lemma told_kind_one k k' : told_kind k = told_kind k' -> k = k'.
 Proof. destruct k as [c [l m i]], k' as [c' [l' m' i']]. cbn. intros E. injection E. intros; subst; auto. Qed.
 Lemma told_hint_one t t' : told_hint t = told_hint t' -> t = t'.
 Proof. destruct t, t'. cbn. intros E. injection E. intros; subst; auto. Qed.
+Lemma apps_one {T} (l : list T) : forall l' r r', length l = length l' -> l ++ r = l' ++ r' -> l = l' /\ r = r'.
+Proof. induction l as [|x l IH]; intros [|y l'] r r' L E; try discriminate; auto. injection E as E1 E2. injection L as L.
+  destruct (IH l' r r' L E2). split; congruence. Qed.
 Lemma told_step_one s s' : told_step s = told_step s' -> s = s'.
-Proof. destruct s as [[[[]]|[[] []]|[[]]]|], s' as [[[[]]|[[] []]|[[]]]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
+Proof. destruct s as [[[[]]|[[] []]|[[]]|[[]]|[[]]]|], s' as [[[[]]|[[] []]|[[]]|[[]]|[[]]]|]; cbn; intros E; try discriminate; auto;
+    injection E; intros; subst; auto; match goal with X : (?l ++ _) = (?l' ++ _) |- _ => apply apps_one in X as [? K]; [injection K; intros; subst; auto|lia] end. Qed.
 Lemma map_one {T U} (f : T -> U) : (forall x y, f x = f y -> x = y) -> forall l l', map f l = map f l' -> l = l'.
 Proof. intros H. induction l as [|x l IH]; intros [|y l'] E; try discriminate; auto. injection E as E1 E2. f_equal; auto. Qed.
 (* a list of rows of one name, and what comes after them *)

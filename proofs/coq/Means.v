@@ -12,7 +12,7 @@
    beyond it there is little of the normal law, near or far, as all of it is 1. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals List Lra Lia Bool Classical.
-From VerifiedDP Require Import Law HockeyStick Checker Integral Normal Space SampledGaussian Mechanism.
+From VerifiedDP Require Import Law HockeyStick Checker Integral Normal Space SampledGaussian Mechanism Replace.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -179,41 +179,37 @@ Proof. intros F [X L] H. apply close_unique. intros e He. destruct (L e He) as [
   assert (K := wider f a b (Rmin a (- M)) (Rmax b M) X F ltac:(split; [apply Rmin_l|auto]) (Rmax_l _ _)).
   apply Rabs_le_between in HM. lra. Qed.
 Section Coordinate.
-Context {T : Type} (N : nearness T) (sigma : R) (centre : T -> R) (s : R -> R) (G : T * R -> R).
-Hypothesis Hs : 0 < sigma.
-Hypothesis HC : cont N near_R centre.
+(* a density p z of the output, for every z *)
+Context {T : Type} (N : nearness T) (p : T -> R -> R) (s : R -> R) (G : T * R -> R).
+Hypothesis p_ge0 : forall z x, 0 <= p z x.
+Hypothesis p_line : forall z, is_line (p z) 1.
+Hypothesis p_cont : cont (near_pair N near_R) near_R (fun zx => p (fst zx) (snd zx)).
 Hypothesis HI : interval s.
 Hypothesis HG : cont (near_pair N near_R) near_R G.
 Hypothesis G01 : forall z, 0 <= G z <= 1.
-Let p z x := normal sigma (centre z) x.
 Let f z x := p z x * (s x * G (z, x)).
-Lemma p_cont : cont (near_pair N near_R) near_R (fun zx => p (fst zx) (snd zx)).
-Proof. apply cont_normal; auto.
-  - apply (cont_comp _ N near_R fst); auto. apply cont_fst with (K := near_R), cont_id.
-  - apply cont_snd with (M := N), cont_id. Qed.
 Lemma fixed_cont H z : cont (near_pair N near_R) near_R H -> cont near_R near_R (fun x => H (z, x)).
 Proof. intros C. apply (cont_comp near_R (near_pair N near_R) near_R (fun x => (z, x)) H); auto. apply cont_two; [apply cont_const|apply cont_id]. Qed.
 Lemma p_ex z a b : ex_RInt (p z) a b.
-Proof. apply (normal_line sigma (centre z) Hs). Qed.
+Proof. apply (p_line z). Qed.
 Lemma f_range z x : 0 <= f z x <= p z x.
-Proof. unfold f. assert (A := normal_ge0 sigma (centre z) x Hs). fold (p z x) in A. assert (B := interval_range s x HI). assert (C := G01 (z, x)).
+Proof. unfold f. assert (A := p_ge0 z x). assert (B := interval_range s x HI). assert (C := G01 (z, x)).
   assert (0 <= s x * G (z, x) <= 1) by (split; nra). split; nra. Qed.
 Lemma f_ex z a b : ex_RInt (f z) a b.
 Proof. apply (ex_RInt_ext (fun x => s x * (p z x * G (z, x)))); [intros x _; change (s x * (p z x * G (z, x)) = p z x * (s x * G (z, x))); ring|]. apply interval_int; auto.
   intros a' b'. apply (ex_RInt_continuous (fun x => p z x * G (z, x))). intros x _. apply cont_continuous.
-  apply (fixed_cont (fun zx => p (fst zx) (snd zx) * G zx) z), cont_mult; auto. apply p_cont. Qed.
+  apply (fixed_cont (fun zx => p (fst zx) (snd zx) * G zx) z), cont_mult; auto. Qed.
 Definition coordinate z := line_value (f z).
 Lemma coordinate_int z : is_line (f z) (coordinate z).
-Proof. destruct (dominated_int (f z) (p z) 1) as [v V]; [lra|apply f_ex|intros x; rewrite Rmult_1_l; apply f_range| |now apply normal_line|].
-  - intros x. now apply normal_ge0.
-  - unfold coordinate. now rewrite (line_lim _ _ V). Qed.
+Proof. destruct (dominated_int (f z) (p z) 1) as [v V]; [lra|apply f_ex|intros x; rewrite Rmult_1_l; apply f_range|apply p_ge0|apply p_line|].
+  unfold coordinate. now rewrite (line_lim _ _ V). Qed.
 Lemma coordinate_range z : 0 <= coordinate z <= 1.
 Proof. split; [apply (int_ge0 line (f z)); [intros; apply f_range|apply coordinate_int]|].
-  apply (line_le (f z) (p z)); [intros; apply f_range|apply coordinate_int|now apply normal_line]. Qed.
+  apply (line_le (f z) (p z)); [intros; apply f_range|apply coordinate_int|apply p_line]. Qed.
 (* What is beyond an interval is at most the mass there. *)
 Lemma coordinate_tail z M : 0 <= M -> RInt (f z) (- M) M <= coordinate z <= RInt (f z) (- M) M + (1 - RInt (p z) (- M) M).
 Proof. intros H. split; [apply line_inside; [intros; apply f_range|apply coordinate_int|lra]|].
-  assert (I : is_line (fun x => p z x - f z x) (1 - coordinate z)) by (apply (int_minus line (p z)); [now apply normal_line|apply coordinate_int]).
+  assert (I : is_line (fun x => p z x - f z x) (1 - coordinate z)) by (apply (int_minus line (p z)); [apply p_line|apply coordinate_int]).
   assert (P : forall x, 0 <= p z x - f z x) by (intros x; assert (R := f_range z x); lra).
   assert (K := line_inside _ _ (- M) M P I ltac:(lra)).
   assert (E : RInt (fun x => p z x - f z x) (- M) M = RInt (p z) (- M) M - RInt (f z) (- M) M) by (apply (RInt_minus (p z)); [apply p_ex|apply f_ex]).
@@ -224,8 +220,8 @@ Proof. intros H U V K. assert (E : RInt (fun x => u x - v x) (- M) M = RInt u (-
   rewrite <- E. replace (2 * M * e) with ((M - - M) * e) by ring.
   apply (norm_RInt_le_const (fun x => u x - v x)); [lra|exact K|]. apply (RInt_correct (fun x => u x - v x)). apply (ex_RInt_minus u); auto. Qed.
 Theorem coordinate_cont : cont N near_R coordinate.
-Proof. intros z e He. destruct (proj2 (normal_line sigma (centre z) Hs) (e / 8)) as [M [M0 HM]]; [lra|].
-  specialize (HM (- M) M (Rle_refl _) (Rle_refl _)). change (RInt (normal sigma (centre z))) with (RInt (p z)) in HM. set (c := e / 8 / (2 * M + 1)).
+Proof. intros z e He. destruct (proj2 (p_line z) (e / 8)) as [M [M0 HM]]; [lra|].
+  specialize (HM (- M) M (Rle_refl _) (Rle_refl _)). set (c := e / 8 / (2 * M + 1)).
   assert (C0 : 0 < c) by (apply Rdiv_lt_0_compat; lra). assert (CM : 2 * M * c <= e / 8).
   { unfold c. apply Rmult_le_reg_r with (2 * M + 1); [lra|]. field_simplify; [|lra]. nra. }
   destruct (uniform N (fun zx => p (fst zx) (snd zx)) z M c p_cont C0 M0) as [d1 [D1 E1]].
@@ -275,9 +271,13 @@ Proof. induction d as [|d IH]; intros T N sigma c b G Hs HC HB HG G01.
       apply cont_two; [now apply cont_fst with (K := near_R)|]. apply cont_two; [now apply cont_snd with (M := N)|].
       apply cont_snd with (M := N'), cont_id.
     + intros z. apply G01.
-    + exists (coordinate sigma (fun z => fst (c z)) (fst b) F). split; [now apply coordinate_cont|]. split; [intros; now apply (coordinate_range N)|].
-      intros z. exists (fun x => normal sigma (fst (c z)) x * (fst b x * F (z, x))). split; [|exact (coordinate_int N sigma (fun z => fst (c z)) (fst b) F Hs C1 B1 F0 F1 z)].
-      intros x. assert (K := int_scal (space d) (normal sigma (fst (c z)) x * fst b x) _ _ (F2 (z, x))). cbn [fst snd] in K.
+    + set (p := fun z x => normal sigma (fst (c z)) x). assert (PC : cont N' near_R (fun zx => p (fst zx) (snd zx))).
+      { apply cont_normal; auto; [|apply cont_snd with (M := N), cont_id].
+        apply (cont_comp _ N near_R fst (fun z => fst (c z))); auto. apply cont_fst with (K := near_R), cont_id. }
+      assert (PG : forall z x, 0 <= p z x) by (intros; now apply normal_ge0). assert (PL : forall z, is_line (p z) 1) by (intros; now apply normal_line).
+      exists (coordinate p (fst b) F). split; [now apply coordinate_cont|]. split; [intros; now apply (coordinate_range N)|].
+      intros z. exists (fun x => p z x * (fst b x * F (z, x))). split; [|exact (coordinate_int N p (fst b) F PG PL PC B1 F0 F1 z)].
+      intros x. assert (K := int_scal (space d) (p z x * fst b x) _ _ (F2 (z, x))). cbn [fst snd] in K.
       rewrite <- Rmult_assoc. eapply int_ext; [|exact K]. intros y.
       assert (R4 : forall a b n i v : R, a * b * (n * (i * v)) = a * n * (b * i * v)) by (intros; ring). apply R4. Qed.
 
@@ -358,6 +358,14 @@ Lemma mechanism_noisy {X d} (query : list (vec d) -> X -> vec d) plans D n : For
 Proof. intros H L. destruct (nth_error plans n) as [a|] eqn:E; [|apply nth_error_None in E; lia].
   rewrite Forall_forall in H. destruct (H a (nth_error_In _ _ E)) as [Hq Hs]. apply (sampled_noisy query _ (rate a) (noise a) D); auto.
   intros h y <-. unfold mechanism. now rewrite E. Qed.
+Lemma batch_noisy {X d} (query : list (vec d) -> X -> vec d) plans D n : Forall (fun a => (batch_size a <= length D)%nat /\ 0 < batch_noise a) plans ->
+  (n < length plans)%nat -> noisy query (batch_mechanism plans query D) n.
+Proof. intros H L. destruct (nth_error plans n) as [a|] eqn:E; [|apply nth_error_None in E; lia].
+  rewrite Forall_forall in H. destruct (H a (nth_error_In _ _ E)) as [Hm Hs]. assert (K := subsets_some D (batch_size a) Hm). apply lt_0_INR in K. set (w := / INR (length (subsets (batch_size a) D))).
+  assert (W0 : 0 < w) by (now apply Rinv_0_lt_compat). exists (batch_noise a), (map (fun b => (b, w)) (subsets (batch_size a) D)). split; [auto|split; [|split]].
+  - rewrite Forall_map. apply Forall_forall. intros b _. cbn. lra.
+  - rewrite S_map. cbn [snd]. rewrite (S_ext _ (fun _ => w * 1)) by (intros; ring). rewrite S_scal, S_ones. unfold w. field. lra.
+  - intros h y <-. unfold batch_mechanism. rewrite E, S_map. cbn [fst snd]. unfold fixed. fold w. now rewrite <- S_scal. Qed.
 Lemma gaussian_noisy {X d} (query : list (vec d) -> X -> vec d) noises D n : Forall (Rlt 0) noises ->
   noisy query (fun h => normals (nth (length h) noises 1) (total (query h) D)) n.
 Proof. intros H. exists (nth n noises 1), [(D, 1)]. split.

@@ -36,10 +36,12 @@ Definition curve_of (s : stated) : R -> R :=
   | Gaussian g => curve (in_order g) (q_of g) (/ sigma_of g)
   | Guarantee g => guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g)
   | Zcdp _ => fun _ => 1
+  | Replacement g => curve Replaced (q_of g) (/ sigma_of g)
+  | Batch g _ => fun a => Rmax (curve Remove (q_of g) (/ sigma_of g) a) (curve Add (q_of g) (/ sigma_of g) a)
   end.
 Definition sane (s : stated) : Prop :=
   match s with
-  | Gaussian g => 0 < q_of g <= 1 /\ 0 < sigma_of g
+  | Gaussian g | Replacement g | Batch g _ => 0 < q_of g <= 1 /\ 0 < sigma_of g
   | Guarantee g => 0 < g_q g <= 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1
   | Zcdp _ => False  (* no law *)
   end.
@@ -75,10 +77,14 @@ Proof. assert (F := decided). apply andb_prop in F as [_ F]. unfold steps_of.
     destruct (found_ok _ _ _ _ F) as [_ [O C]].
     exists (repeat (s, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
     cbn [steps_stated laws_of flat_map]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split; auto. apply Forall_forall. intros z Hz.
-    apply repeat_spec in Hz; subst z. split; [exact O|]. destruct s as [g|g|]; cbn [law_above] in C; [| |discriminate].
+    apply repeat_spec in Hz; subst z. split; [exact O|]. destruct s as [g|g| |g|g ts]; cbn [law_above] in C; [| |discriminate| |].
     + destruct (covers_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. exact (conj (conj C3 C4) (conj C1 (conj C2 C5))).
     + assert (SG : sound_guarantee g = true) by (unfold covers_guarantee in C; apply andb_prop in C as [C _]; now apply andb_prop in C as [C _]).
-      exact (conj (proj2 (sound_guarantee_ok g SG)) (covers_guarantee_ok g SG _ _ _ _ C)). Qed.
+      exact (conj (proj2 (sound_guarantee_ok g SG)) (covers_guarantee_ok g SG _ _ _ _ C)).
+    + destruct (covers_way_ok _ _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. exact (conj (conj C3 C4) (conj C1 (conj C2 C5))).
+    + apply andb_prop in C as [CR CA]. destruct (covers_way_ok _ _ _ _ _ _ CR) as [C1 [C2 [C3 [C4 C5]]]].
+      destruct (covers_way_ok _ _ _ _ _ _ CA) as [_ [_ [_ [_ C6]]]].
+      exact (conj (conj C3 C4) (conj C1 (conj C2 (fun e => Rmax_lub _ _ _ (C5 e) (C6 e))))). Qed.
 Lemma all_steps steps : Forall (covered o) steps -> forall before h, plans = before ++ map fst steps ->
   length h = length before -> all_bounded A P Q (map snd steps) h.
 Proof. intros F. induction F as [|[a B] steps C F IH]; intros before h E L; [simpl; auto|]. cbn [map fst snd all_bounded] in *.
@@ -233,7 +239,7 @@ End OneKind.
 (* What the program shows of one Gaussian step, by a law on a grid or by one event. *)
 Definition shows (p : problem) (g : gaussian_step) := judge (Some (in_order g)) p [gaussian g] = true
   /\ (map count (kinds p) = [1%Z] \/ kinds p = []) /\ q_of g = 1.
-Lemma curve_one o m e : curve o 1 m (exp e) = stick m (exp e).
+Lemma curve_one (o : order) m e : curve o 1 m (exp e) = stick m (exp e).
 Proof. destruct o; cbn [curve].
   - unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
   - unfold add_curve. replace (1 - exp e * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra].

@@ -68,7 +68,7 @@ Proof. unfold meets. intros He Hd. destruct (g_source g); cbn [base]; intros K.
   - split; [repeat split; apply K|]. intros a. split; apply private_curve; auto. now apply private_sym.
   - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4. Qed.
 
-Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g | Zcdp _ => 1 end.
+Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g | _ => 1 end.
 Section Mixed.
 Context {X U : Type} {d : nat} (B : integral U).
 Variables (query : list (vec d + U) -> list X -> vec d) (sigma : list (vec d + U) -> R) (other : list (vec d + U) -> list X -> U -> R).
@@ -78,6 +78,7 @@ Hypothesis some_kind : kinds p <> [].
 Hypothesis judged : judge (Some o) p (map Some ss) = true.
 Hypothesis planned : Permutation (steps_stated (kinds p) ss) plans.
 Hypothesis bounded_query : forall h, unit_change (query h).
+Hypothesis moved : forall s, In s plans -> match s with Gaussian _ | Guarantee _ => True | _ => False end.
 (* after the outputs h, where the plan says so: *)
 Hypothesis noise_enough : forall h g, nth_error plans (length h) = Some (Gaussian g) -> sigma_of g <= sigma h.
 Hypothesis other_meets : forall h g, nth_error plans (length h) = Some (Guarantee g) ->
@@ -92,7 +93,7 @@ Theorem mixed_private (x : X) D : forall test u v, (forall outputs, 0 <= test ou
   E (mixed (match o with Remove => x :: D | Add => D end)) test k [] u -> E (mixed (match o with Remove => D | Add => x :: D end)) test k [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
 Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) _ _ o p ss plans above some_kind judged planned _ test u v Ht HU HV).
-  intros s h NT O Sa. unfold mixed. rewrite NT. destruct s as [g|g|]; [| |now destruct Sa]; cbn [curve_of order_of rate_of sane] in *; rewrite O; destruct Sa as [Hq Sa].
+  intros s h NT O Sa. unfold mixed. rewrite NT. destruct s as [g|g| | |]; try (exfalso; exact (moved _ (nth_error_In _ _ NT))); cbn [curve_of order_of rate_of sane] in *; rewrite O; destruct Sa as [Hq Sa].
   - assert (NS := noise_enough h g NT). assert (V := Rinv_0_lt_compat _ Sa).
     apply (sampled_within (either (space d) B) o (q_of g) (stick (/ sigma_of g))); auto.
     + intros; now apply stick_ge0.

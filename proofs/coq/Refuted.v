@@ -9,7 +9,7 @@
      gaussian_not_private: steps without sampling, whatever their noises, by the event of one sum of all outputs. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Extract Mechanism.
+From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Extract Mechanism Replace.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -141,9 +141,9 @@ Proof. induction ts as [|t ts IH]; intros P N.
 (* an event of one threshold is an event of the classes *)
 Lemma event_class o t ts : In t ts -> exists f, (forall b, 0 <= f b <= 1) /\ forall x, f (class ts x) = event o t x.
 Proof. intros I. destruct (In_nth_error _ _ I) as [n N].
-  exists (fun b => match nth_error b n, o with Some true, Remove | Some false, Add => 1 | _, _ => 0 end). split.
-  - intros b. destruct (nth_error b n) as [[]|], o; lra.
-  - intros x. unfold class. rewrite nth_error_map, N. cbn [option_map]. unfold event, beyond. destruct (Rlt_dec t x), o; lra. Qed.
+  exists (fun b => match nth_error b n, o with Some false, Add => 1 | _, Add => 0 | Some true, _ => 1 | _, _ => 0 end). split.
+  - intros b. destruct (nth_error b n) as [[]|], o as [[]|]; lra.
+  - intros x. unfold class. rewrite nth_error_map, N. cbn [option_map]. unfold event, beyond. destruct (Rlt_dec t x), o as [[]|]; lra. Qed.
 
 (* ---------- sampled Gaussian steps ---------- *)
 Notation vec := (@tup R).
@@ -151,11 +151,15 @@ Lemma squares_zeros n : squares (zeros n) = 0.
 Proof. induction n as [|n IH]; simpl; [auto|rewrite IH; ring]. Qed.
 Section Steps.
 Context {d : nat}.
-(* a record's contribution: the first unit vector; what is looked at: the first coordinate *)
-Definition unit_vec : vec (Datatypes.S d) := (1, zeros d).
-Lemma unit_norm : norm unit_vec = 1.
-Proof. unfold norm, unit_vec. cbn [squares fst snd]. rewrite squares_zeros. replace (1 * 1 + 0) with 1 by ring. apply sqrt_1. Qed.
-Definition ask (h : list (vec (Datatypes.S d))) (x : Datatypes.unit) := unit_vec.
+(* a record's contribution: the first unit vector, or its opposite, or nothing; what is looked at: the first coordinate *)
+Definition along (c : R) : vec (Datatypes.S d) := (c, zeros d).
+Lemma along_norm c : -1 <= c <= 1 -> norm (along c) <= 1.
+Proof. intros H. unfold norm, along. cbn [squares fst snd]. rewrite squares_zeros, <- sqrt_1. apply sqrt_le_1_alt. nra. Qed.
+Definition ask (w : way) (h : list (vec (Datatypes.S d))) (z : bool) := along (if z then 1 else match w with Replaced => -1 | _ => 0 end).
+Lemma ask_norm w h z : norm (ask w h z) <= 1.
+Proof. apply along_norm. destruct z, w; lra. Qed.
+Definition data_P (w : way) : list bool := match w with Add => [] | _ => [true] end.
+Definition data_Q (w : way) : list bool := match w with Remove => [] | Add => [true] | Replaced => [false] end.
 Definition scaled (P : R -> R) (sigma x : R) := / sigma * P (x / sigma).
 Lemma first_coordinate (P : R -> R) sigma f v : 0 < sigma -> is_line (fun x => P x * f x) v ->
   is_int (space (Datatypes.S d)) (fun y => P (fst y) * normals sigma (zeros d) (snd y) * f (fst y)) v.
@@ -164,36 +168,34 @@ Proof. intros Hs I. exists (fun x => P x * f x). split; [|exact I]. intros x. cb
 Variables (q sigma : R).
 Hypothesis Hq : 0 < q <= 1.
 Hypothesis Hs : 0 < sigma.
-Let step (D : list Datatypes.unit) := sampled q (fun batch => normals sigma (total (ask []) batch)) D.
+Let step (w : way) (D : list bool) := sampled q (fun batch => normals sigma (total (ask w []) batch)) D.
 Lemma normal_scaled c x : normal sigma c x = scaled (fun z => std (z - c / sigma)) sigma x.
 Proof. unfold normal, scaled. do 2 f_equal. field; lra. Qed.
-Lemma step_scaled o (D : list Datatypes.unit) : D = (match o with Remove => [tt] | Add => [] end) ->
-  forall y, step D y = scaled (pair_P o q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
-Proof. intros E y. unfold step. assert (T0 : total (ask []) [] = (0, zeros d)) by reflexivity.
-  assert (T1 : total (ask []) [tt] = (1, zeros d)) by (cbn [total]; unfold ask, unit_vec; cbn; rewrite plus_zeros; f_equal; ring).
-  assert (Z0 : forall z, z / sigma - 0 / sigma = z / sigma) by (intros; field; lra).
-  destruct o; subst D; cbn [pair_P]; unfold sampled; cbn [batches map app S fst snd]; rewrite ?T0, ?T1; cbn [normals fst snd];
-    rewrite !normal_scaled; unfold scaled, mix, shifted; rewrite Z0; [|ring].
-  replace (1 / sigma) with (/ sigma) by (field; lra). ring. Qed.
-Definition step_P o := step (match o with Remove => [tt] | Add => [] end).
-Definition step_Q o := step (match o with Remove => [] | Add => [tt] end).
-Lemma step_Q_scaled o y : step_Q o y = scaled (pair_Q o q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
-Proof. unfold step_Q. destruct o; [exact (step_scaled Add [] eq_refl y)|exact (step_scaled Remove [tt] eq_refl y)]. Qed.
-Lemma step_P_scaled o y : step_P o y = scaled (pair_P o q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
-Proof. unfold step_P. now apply step_scaled. Qed.
+Lemma one_record w z y : step w [z] y = scaled (mix q (shifted (fst (ask w [] z) / sigma)) std) sigma (fst y) * normals sigma (zeros d) (snd y).
+Proof. unfold step, sampled. cbn [batches map app S fst snd]. assert (T0 : total (ask w []) [] = (0, zeros d)) by reflexivity.
+  assert (T1 : total (ask w []) [z] = (fst (ask w [] z), zeros d)) by (cbn [total]; unfold ask, along; cbn; rewrite plus_zeros; f_equal; ring).
+  rewrite T0, T1. cbn [normals fst snd]. rewrite !normal_scaled. unfold scaled, mix, shifted. replace (0 / sigma) with 0 by (field; lra). rewrite Rminus_0_r. ring. Qed.
+Lemma no_record w y : step w [] y = scaled std sigma (fst y) * normals sigma (zeros d) (snd y).
+Proof. unfold step, sampled. cbn [batches S fst snd]. assert (T0 : total (ask w []) [] = (0, zeros d)) by reflexivity.
+  rewrite T0. cbn [normals fst snd]. rewrite normal_scaled. unfold scaled. replace (0 / sigma) with 0 by (field; lra). rewrite Rminus_0_r. ring. Qed.
+Definition step_P w := step w (data_P w).
+Definition step_Q w := step w (data_Q w).
+Lemma step_Q_scaled w y : step_Q w y = scaled (pair_Q w q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
+Proof. unfold step_Q. destruct w as [[]|]; cbn [data_Q pair_Q]; [apply no_record| |]; rewrite one_record; cbn [ask along fst];
+    unfold Rdiv; rewrite ?Rmult_1_l; auto. now replace (-1 * / sigma) with (- / sigma) by ring. Qed.
+Lemma step_P_scaled w y : step_P w y = scaled (pair_P w q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
+Proof. unfold step_P. destruct w as [[]|]; cbn [data_P pair_P]; [|apply no_record|]; rewrite one_record; cbn [ask along fst]; unfold Rdiv; now rewrite Rmult_1_l. Qed.
 Lemma scaled_line f v : is_line f v -> is_line (scaled f sigma) v.
 Proof. intros I. eapply line_ext; [|exact (rescaled f sigma 0 v Hs I)]. intros x. unfold scaled. now rewrite Rminus_0_r. Qed.
 Lemma scaled_nice P v : (forall x, 0 <= P x) -> is_line P v -> nice (scaled P sigma).
 Proof. intros P0 I. split; [intros x; apply Rmult_le_pos; [left; now apply Rinv_0_lt_compat|auto]|]. exists v. now apply scaled_line. Qed.
-Lemma pair_Q_int o : is_line (pair_Q o q (/ sigma)) 1.
-Proof. destruct o; [apply std_int|apply mix_int]. Qed.
 (* The step, told apart by thresholds, as two laws on finitely many classes. *)
 Theorem step_classes o ts : exists p r, (forall b, 0 <= p b) /\ (forall b, 0 <= r b) /\ S p (vectors (length ts)) = 1
   /\ (forall f, is_int (space (Datatypes.S d)) (fun y => step_P o y * f (class ts (fst y))) (S (fun b => p b * f b) (vectors (length ts))))
   /\ (forall f, is_int (space (Datatypes.S d)) (fun y => step_Q o y * f (class ts (fst y))) (S (fun b => r b * f b) (vectors (length ts))))
   /\ forall t a, In (sigma * t) ts -> gain o q (/ sigma) t a <= S (fun b => pos (p b - a * r b)) (vectors (length ts)).
 Proof. assert (PG : forall x, 0 <= pair_P o q (/ sigma) x /\ 0 <= pair_Q o q (/ sigma) x) by (intros; now apply pair_ge0).
-  assert (PI := pair_P_int q (/ sigma) o). assert (QI := pair_Q_int o).
+  assert (PI := pair_P_int q (/ sigma) o). assert (QI := pair_Q_int q (/ sigma) o).
   destruct (binned ts _ (scaled_nice _ _ (fun x => proj1 (PG x)) PI)) as [p [p0 HP]].
   destruct (binned ts _ (scaled_nice _ _ (fun x => proj2 (PG x)) QI)) as [r [r0 HR]].
   exists p, r. split; [auto|split; [auto|split; [|split; [|split]]]].
@@ -212,7 +214,7 @@ Proof. assert (PG : forall x, 0 <= pair_P o q (/ sigma) x /\ 0 <= pair_Q o q (/ 
     { apply (int_unique line _ _ _ G). eapply line_ext; [|exact K]. intros x. cbv beta. rewrite F2. unfold scaled.
       assert (EV : event o (sigma * t) x = event o t (x / sigma)).
       { assert (X : sigma * (x / sigma) = x) by (field; lra). unfold event, beyond. 
-        destruct o, (Rlt_dec (sigma * t) x), (Rlt_dec t (x / sigma)); auto; exfalso; nra. }
+        destruct o as [[]|], (Rlt_dec (sigma * t) x), (Rlt_dec t (x / sigma)); auto; exfalso; nra. }
       rewrite EV. ring. }
     rewrite EQ, <- S_scal. replace (S (fun b => p b * f b) (vectors (length ts)) - S (fun b => a * (r b * f b)) (vectors (length ts)))
       with (S (fun b => (p b - a * r b) * f b) (vectors (length ts))).
@@ -221,17 +223,15 @@ Proof. assert (PG : forall x, 0 <= pair_P o q (/ sigma) x /\ 0 <= pair_Q o q (/ 
     + rewrite (S_ext _ (fun b => p b * f b + -1 * (a * (r b * f b)))) by (intros; ring). rewrite S_plus, (S_scal (-1)). ring. Qed.
 End Steps.
 
-Lemma in_step {U V} (R : U -> V -> Prop) a b : Forall2 R a b -> forall n, match nth_error a n, nth_error b n with
-  | Some x, Some y => R x y | None, None => True | _, _ => False end.
-Proof. intros F. induction F as [|x y a b H F IH]; intros [|n]; cbn [nth_error]; auto. apply IH. Qed.
 Lemma S_ge0 {T} (f : T -> R) l : (forall x, 0 <= f x) -> 0 <= S f l.
 Proof. intros H. induction l as [|x l IH]; simpl; [lra|]. specialize (H x). lra. Qed.
 Definition thresholds (g : gaussian_step) := map (fun t => sigma_of g * (IZR t / IZR (unit (precision g)))) (tests g).
 Section NotPrivate.
-Variables (d : nat) (o : order) (p : problem) (gs : list gaussian_step) (plans : list plan).
+Variables (d : nat) (w : way) (o : order) (p : problem) (gs : list gaussian_step) (plans : list plan).
 Hypothesis below : direction p = Below.
 Hypothesis some_kind : kinds p <> [].
-Hypothesis judged : judge (Some o) p (map gaussian gs) = true.
+Hypothesis judged : judge (Some o) p (map (fun g => Some (gaussian_way w g)) gs) = true.
+Hypothesis about : fits w o.
 Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
 Let ts := flat_map thresholds gs.
 Let l := vectors (length ts).
@@ -239,8 +239,8 @@ Let look (y : vec (Datatypes.S d)) := class ts (fst y).
 (* What the program found of a plan: its law is below, by the events of these thresholds. *)
 Definition reached (s : plan * law) := let (a, B) := s in
   nonneg B /\ tot B <= 1 /\ 0 < rate a <= 1 /\ 0 < noise a /\
-  forall e, delta e B <= 0 \/ exists t, In (noise a * t) ts /\ delta e B <= gain o (rate a) (/ noise a) t (exp e).
-Lemma accepted_now : decide_below (Some o) p (map gaussian gs) = true.
+  forall e, delta e B <= 0 \/ exists t, In (noise a * t) ts /\ delta e B <= gain w (rate a) (/ noise a) t (exp e).
+Lemma accepted_now : decide_below (Some o) p (map (fun g => Some (gaussian_way w g)) gs) = true.
 Proof. now rewrite <- judge_below. Qed.
 Lemma paired_below : exists steps, Forall reached steps /\ map fst steps = plans_of (kinds p) gs /\ map snd steps = steps_of p.
 Proof. assert (F := accepted_now). apply andb_prop in F as [_ F]. unfold steps_of.
@@ -249,22 +249,22 @@ Proof. assert (F := accepted_now). apply andb_prop in F as [_ F]. unfold steps_o
   clearbody ts. revert F I. generalize (kinds p) as ks, gs as gs'. intros ks gs'. revert ks. induction gs' as [|g gs' IH]; intros [|k ks] F I; try discriminate.
   - exists []. auto.
   - cbn [all_found map] in F. apply andb_prop in F as [F R]. destruct (IH ks R (fun g' H => I g' (or_intror H))) as [steps [S1 [S2 S3]]].
-    destruct (found_below_ok _ _ _ _ F) as [_ [O C]].
+    destruct (found_below_ok _ _ _ _ _ about F) as [_ C].
     exists (repeat (plan_of g, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
     cbn [plans_of laws_of flat_map]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split; auto. apply Forall_forall. intros s Hs.
-    apply repeat_spec in Hs; subst s. destruct (covers_below_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. rewrite O in C5.
+    apply repeat_spec in Hs; subst s. destruct (covers_below_way_ok _ _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]].
     split; [exact C1|split; [exact C4|split; [exact C2|split; [exact C3|]]]]. intros e. destruct (C5 e) as [Z|[t [T1 T2]]]; [now left|right].
     exists (IZR t / IZR (unit (precision g))). split; [|exact T2]. apply (I g (or_introl eq_refl)). unfold thresholds.
     exact (in_map (fun t => sigma_of g * (IZR t / IZR (unit (precision g)))) _ _ T1). Qed.
 Definition classed (s : plan * law) (pr : (list bool -> R) * (list bool -> R)) := let (a, B) := s in let (f, g) := pr in
   reached (a, B) /\ (forall b, 0 <= f b) /\ (forall b, 0 <= g b) /\ S f l = 1 /\
-  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_P d (rate a) (noise a) o y * t (look y)) (S (fun b => f b * t b) l)) /\
-  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_Q d (rate a) (noise a) o y * t (look y)) (S (fun b => g b * t b) l)) /\
+  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_P d (rate a) (noise a) w y * t (look y)) (S (fun b => f b * t b) l)) /\
+  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_Q d (rate a) (noise a) w y * t (look y)) (S (fun b => g b * t b) l)) /\
   forall e, delta e B <= HS f g e l.
 Lemma all_classed steps : Forall reached steps -> exists prs, Forall2 classed steps prs.
 Proof. intros F. induction F as [|[a B] steps R F [prs IH]]; [exists []; constructor|].
   assert (R' := R). destruct R' as [NB [TB [Hq [Hs HB]]]].
-  destruct (@step_classes d (rate a) (noise a) Hq Hs o ts) as [f [g [F0 [G0 [F1 [FI [GI GN]]]]]]].
+  destruct (@step_classes d (rate a) (noise a) Hq Hs w ts) as [f [g [F0 [G0 [F1 [FI [GI GN]]]]]]].
   exists ((f, g) :: prs). constructor; auto. do 6 (split; [assumption|]). intros e. destruct (HB e) as [Z|[t [T1 T2]]].
   - eapply Rle_trans; [exact Z|]. apply S_ge0. intros b. apply pos_ge0.
   - eapply Rle_trans; [exact T2|]. exact (GN t (exp e) T1). Qed.
@@ -274,14 +274,14 @@ Hypothesis HC : Forall2 classed all prs.
 Hypothesis HP : plans = map fst all.
 Let P' (h : list (list bool)) := match nth_error prs (length h) with Some pr => fst pr | None => fun _ => 0 end.
 Let Q' (h : list (list bool)) := match nth_error prs (length h) with Some pr => snd pr | None => fun _ => 0 end.
-Lemma first_lifted h f : is_int (space (Datatypes.S d)) (fun y => first ask tt [] o plans h y * f (look y)) (S (fun b => P' (map look h) b * f b) l).
-Proof. unfold first, mechanism, P'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
+Lemma first_lifted h f : is_int (space (Datatypes.S d)) (fun y => mechanism plans (ask w) (data_P w) h y * f (look y)) (S (fun b => P' (map look h) b * f b) l).
+Proof. unfold mechanism, P'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
   destruct (nth_error all (length h)) as [[a B]|], (nth_error prs (length h)) as [[u v]|]; try easy; cbn [option_map fst snd].
   - destruct K as [_ [_ [_ [_ [K _]]]]]. exact (K f).
   - rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring). rewrite S_scal, Rmult_0_l.
     apply (int_ext (space (Datatypes.S d)) (fun _ => 0)); [intros; ring|apply int_zero]. Qed.
-Lemma second_lifted h f : is_int (space (Datatypes.S d)) (fun y => second ask tt [] o plans h y * f (look y)) (S (fun b => Q' (map look h) b * f b) l).
-Proof. unfold second, mechanism, Q'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
+Lemma second_lifted h f : is_int (space (Datatypes.S d)) (fun y => mechanism plans (ask w) (data_Q w) h y * f (look y)) (S (fun b => Q' (map look h) b * f b) l).
+Proof. unfold mechanism, Q'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
   destruct (nth_error all (length h)) as [[a B]|], (nth_error prs (length h)) as [[u v]|]; try easy; cbn [option_map fst snd].
   - destruct K as [_ [_ [_ [_ [_ [K _]]]]]]. exact (K f).
   - rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring). rewrite S_scal, Rmult_0_l.
@@ -293,8 +293,8 @@ Proof. intros F. induction F as [|[a B] [f g] rest rprs C F IH]; intros before h
     unfold P', Q'. rewrite NT. cbn [fst snd]. destruct C as [[NB [TB _]] [F0 [G0 [F1 [_ [_ HB]]]]]]. repeat split; auto; apply NB.
   - intros x. apply (IH (before ++ [(f, g)])); [rewrite <- app_assoc; exact E|rewrite app_length; cbn [length]; lia]. Qed.
 Lemma found_event e : exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1)
-  /\ expect (space (Datatypes.S d)) (first ask tt [] o plans) test (length plans) [] u
-  /\ expect (space (Datatypes.S d)) (second ask tt [] o plans) test (length plans) [] v
+  /\ expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_P w)) test (length plans) [] u
+  /\ expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_Q w)) test (length plans) [] v
   /\ delta e (compose (map snd all)) <= u - exp e * v.
 Proof. assert (A := attained l P' Q' (map snd all) [] e (rest_attained all prs HC [] [] eq_refl eq_refl)).
   rewrite map_length in A. assert (LP : length plans = length all) by (rewrite HP; apply map_length). rewrite LP.
@@ -304,21 +304,58 @@ Proof. assert (A := attained l P' Q' (map snd all) [] e (rest_attained all prs H
   - exact (lifted (space (Datatypes.S d)) look l _ P' first_lifted t (length all) []).
   - exact (lifted (space (Datatypes.S d)) look l _ Q' second_lifted t (length all) []). Qed.
 End Found.
-(* There are data sets that differ in one record (none and one), a query of norm at most 1, and an event. *)
-Theorem sampled_gaussian_not_private : exists (query : list (vec (Datatypes.S d)) -> Datatypes.unit -> vec (Datatypes.S d)) x test u v,
-  (forall h z, norm (query h z) <= 1) /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
-  expect (space (Datatypes.S d)) (first query x [] o plans) test (length plans) [] u /\
-  expect (space (Datatypes.S d)) (second query x [] o plans) test (length plans) [] v /\
+(* two data sets, a query of norm at most 1, and an event *)
+Lemma event_found : exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_P w)) test (length plans) [] u /\
+  expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_Q w)) test (length plans) [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
 Proof. destruct paired_below as [steps [C [SP SL]]]. rewrite <- SP in planned.
   destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E Q]]. assert (C' : Forall reached all).
   { rewrite Forall_forall in *. intros s Hs. apply C. now apply (Permutation_in s (Permutation_sym Q)). }
   destruct (all_classed all C') as [prs HC]. destruct (found_event all prs HC E (epsilon_of p)) as [test [u [v [T [U [V K]]]]]].
-  exists ask, tt, test, u, v. split; [intros; unfold ask; rewrite unit_norm; lra|]. repeat (split; [assumption|]).
+  exists test, u, v. repeat (split; [assumption|]).
   assert (AC : accept_N p = true) by (assert (F := accepted_now); now apply andb_prop in F as [? _]).
   assert (B := accepted_below p AC below). unfold composed in B. rewrite <- SL in B.
   assert (SM := proj1 (compose_permutation _ _ (Permutation_map snd Q)) (epsilon_of p)). rewrite SM in B. lra. Qed.
 End NotPrivate.
+Section Sampled.
+Variables (d : nat) (o : order) (p : problem) (gs : list gaussian_step) (plans : list plan).
+Hypothesis below : direction p = Below.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
+(* There are data sets that differ in one record (none and one), a query of norm at most 1, and an event. *)
+Theorem sampled_gaussian_not_private : judge (Some o) p (map gaussian gs) = true ->
+  exists (query : list (vec (Datatypes.S d)) -> bool -> vec (Datatypes.S d)) x test u v,
+  (forall h z, norm (query h z) <= 1) /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (first query x [] o plans) test (length plans) [] u /\
+  expect (space (Datatypes.S d)) (second query x [] o plans) test (length plans) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros J. destruct (event_found d o o p gs plans below some_kind J eq_refl planned) as [test [u [v [T [U [V K]]]]]].
+  exists (ask o), true, test, u, v. split; [intros; apply ask_norm|]. split; [exact T|]. unfold first, second. destruct o; auto. Qed.
+(* The same for a record in place of one that contributes nothing. *)
+Theorem sampled_gaussian_zero_not_private : judge (Some o) p (map gaussian gs) = true ->
+  exists (query : list (vec (Datatypes.S d)) -> bool -> vec (Datatypes.S d)) x ghost test u v,
+  (forall h z, norm (query h z) <= 1) /\ (forall h, query h ghost = zeros (Datatypes.S d)) /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (mechanism plans query (match o with Remove => [x] | Add => [ghost] end)) test (length plans) [] u /\
+  expect (space (Datatypes.S d)) (mechanism plans query (match o with Remove => [ghost] | Add => [x] end)) test (length plans) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros J. destruct (event_found d o o p gs plans below some_kind J eq_refl planned) as [test [u [v [T [U [V K]]]]]].
+  assert (G : forall h, ask o h false = zeros (Datatypes.S d)) by reflexivity. exists (ask o), true, false, test, u, v.
+  split; [intros; apply ask_norm|]. split; [exact G|]. split; [exact T|].
+  assert (EX : forall w, expect (space (Datatypes.S d)) (mechanism plans (ask o) []) test (length plans) [] w ->
+    expect (space (Datatypes.S d)) (mechanism plans (ask o) [false]) test (length plans) [] w).
+  { intros w. apply expect_ext. intros h y _. symmetry. now apply mechanism_ghost. }
+  destruct o; auto. Qed.
+(* The same for a record in place of one that contributes the opposite. *)
+Theorem sampled_gaussian_replace_not_private : judge (Some o) p (map replacement gs) = true ->
+  exists (query : list (vec (Datatypes.S d)) -> bool -> vec (Datatypes.S d)) x x' test u v,
+  (forall h z, norm (query h z) <= 1) /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (mechanism plans query [x]) test (length plans) [] u /\
+  expect (space (Datatypes.S d)) (mechanism plans query [x']) test (length plans) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros J. destruct (event_found d Replaced o p gs plans below some_kind J Logic.I planned) as [test [u [v [T [U [V K]]]]]].
+  exists (ask Replaced), true, false, test, u, v. split; [intros; apply ask_norm|]. auto. Qed.
+End Sampled.
 
 (* ---------- steps without sampling ---------- *)
 Definition energy (rest : list R) := S (fun s => / s * / s) rest.

@@ -8,6 +8,7 @@
      between:     the curve is convex in a, and delta of the integer law is linear in a there       (grid_above).
    The t are hints: the best one is where the ratio of the densities is a. *)
 Require Import Reals ZArith List Lra Lia Bool.
+From Coquelicot Require Import Coquelicot.
 From VerifiedDP Require Import Law ConnectTheDots Kronecker Exponential Checker Link Integral Normal Enclosures.
 Import ListNotations.
 Open Scope R_scope.
@@ -114,27 +115,53 @@ End OnBatch.
 
 (* ---------- the pair ---------- *)
 Inductive order := Remove | Add.
-Definition curve (o : order) (q m : R) : R -> R :=
-  match o with Remove => remove_curve q (stick m) | Add => add_curve q (stick m) end.
+(* a record removed or added, or in place of another one *)
+Inductive way := Moved (o : order) | Replaced.
+Coercion Moved : order >-> way.
 Definition shifted (m x : R) := std (x - m).
-Definition pair_P (o : order) (q m : R) : R -> R := match o with Remove => mix q (shifted m) std | Add => std end.
-Definition pair_Q (o : order) (q m : R) : R -> R := match o with Remove => std | Add => mix q (shifted m) std end.
+Definition pair_P (o : way) (q m : R) : R -> R := match o with Add => std | _ => mix q (shifted m) std end.
+Definition pair_Q (o : way) (q m : R) : R -> R :=
+  match o with Remove => std | Add => mix q (shifted m) std | Replaced => mix q (shifted (- m)) std end.
+Definition curve (o : way) (q m : R) : R -> R :=
+  match o with
+  | Remove => remove_curve q (stick m)
+  | Add => add_curve q (stick m)
+  | Replaced => fun a => line_value (fun x => pos (pair_P Replaced q m x - a * pair_Q Replaced q m x))
+  end.
 Section Pair.
 Variables (q m : R).
 Hypothesis Hq : 0 < q <= 1.
 Hypothesis Hm : 0 < m.
 Lemma std_int : is_line std 1.
 Proof. apply (line_ext (fun x => std (x - 0))); [intros; now rewrite Rminus_0_r|apply std_line]. Qed.
-Lemma mix_int : is_line (mix q (shifted m) std) 1.
+Lemma mix_int v : is_line (mix q (shifted v) std) 1.
 Proof. replace 1 with ((1 - q) * 1 + q * 1) by ring. unfold mix, shifted.
   apply line_plus; apply line_scal; [apply std_int|apply std_line]. Qed.
-Lemma mix_ge0 x : 0 <= mix q (shifted m) std x.
-Proof. unfold mix, shifted. assert (A := std_ge0 x). assert (B := std_ge0 (x - m)).
+Lemma mix_ge0 v x : 0 <= mix q (shifted v) std x.
+Proof. unfold mix, shifted. assert (A := std_ge0 x). assert (B := std_ge0 (x - v)).
   apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. Qed.
 Lemma pair_P_int o : is_line (pair_P o q m) 1.
-Proof. destruct o; [apply mix_int|apply std_int]. Qed.
+Proof. destruct o as [[]|]; simpl; auto using mix_int, std_int. Qed.
+Lemma pair_Q_int o : is_line (pair_Q o q m) 1.
+Proof. destruct o as [[]|]; simpl; auto using mix_int, std_int. Qed.
 Lemma pair_ge0 o x : 0 <= pair_P o q m x /\ 0 <= pair_Q o q m x.
-Proof. destruct o; simpl; auto using mix_ge0, std_ge0. Qed.
+Proof. destruct o as [[]|]; simpl; auto using mix_ge0, std_ge0. Qed.
+Lemma mix_cont v x : continuous (mix q (shifted v) std) x.
+Proof. apply (ex_derive_continuous (mix q (shifted v) std)). unfold mix, shifted, std, g. auto_derive; auto. Qed.
+Lemma replaced_int a : 0 <= a -> is_line (fun x => pos (pair_P Replaced q m x - a * pair_Q Replaced q m x)) (curve Replaced q m a).
+Proof. intros Ha. cbn [curve]. set (F := fun x => pos _). enough (H : exists v, is_line F v) by (destruct H as [v V]; now rewrite (line_lim F v V)).
+  apply (dominated_int F (pair_P Replaced q m) 1); [lra| | | |apply pair_P_int].
+  - intros b c. apply (ex_RInt_continuous F). intros x _. set (G := fun x => pair_P Replaced q m x - a * pair_Q Replaced q m x).
+    assert (K : continuous G x).
+    { apply (continuous_minus (pair_P Replaced q m) (fun x => a * pair_Q Replaced q m x)); [apply mix_cont|].
+      apply (continuous_scal_r a (pair_Q Replaced q m)), mix_cont. }
+    apply (continuous_ext (fun x => / 2 * (Rabs (G x) + G x))).
+    { intros y. change (/ 2 * (Rabs (G y) + G y) = pos (G y)). unfold pos, Rmax. destruct (Rle_dec 0 (G y)); [rewrite Rabs_pos_eq by auto|rewrite Rabs_left by lra]; field. }
+    apply (continuous_scal_r (/ 2) (fun x => Rabs (G x) + G x)). apply (continuous_plus (fun x => Rabs (G x)) G); auto.
+    apply (continuous_comp G Rabs); auto. apply continuous_Rabs.
+  - intros x. unfold F. destruct (pair_ge0 Replaced x) as [A B]. split; [apply pos_ge0|]. apply Rmax_lub; [lra|].
+    assert (0 <= a * pair_Q Replaced q m x) by now apply Rmult_le_pos. lra.
+  - intros x. apply pair_ge0. Qed.
 Lemma stick_swapped a : is_line (fun x => pos (std x - a * std (x - m))) (stick m a).
 Proof. replace (stick m a) with (/ 1 * stick m a) by field.
   apply (line_ext (fun x => (fun y => pos (std (- y - m) - a * std (- y))) (1 * x + - m))).
@@ -143,7 +170,7 @@ Proof. replace (stick m a) with (/ 1 * stick m a) by field.
   - apply (line_affine (fun y => pos (std (- y - m) - a * std (- y))) 1 (- m)); [lra|].
     apply (line_mirror (fun y => pos (std (y - m) - a * std y))). now apply stick_int. Qed.
 Theorem curve_int o a : 0 <= a -> is_line (fun x => pos (pair_P o q m x - a * pair_Q o q m x)) (curve o q m a).
-Proof. intros Ha. destruct o; simpl.
+Proof. intros Ha. destruct o as [[]|]; [| |now apply replaced_int]; simpl.
   - apply (remove_int line (shifted m) std); auto. intros; now apply stick_int.
   - apply (add_int line (shifted m) std); auto using std_ge0; [intros; apply std_ge0|]. intros; apply stick_swapped. Qed.
 Lemma curve_is_curve o : is_curve (curve o q m).
@@ -192,6 +219,31 @@ Proof. intros Ha. set (d := Rabs _).
     unfold z in *. apply Rmax_lub; nra.
   - assert (R := rho_mono x t ltac:(lra)). assert (a * (q * rho x) <= a * (q * rho t)) by (repeat apply Rmult_le_compat_l; lra).
     unfold z in *. apply Rmax_lub; nra. Qed.
+(* the ratio P / Q of a record replaced grows, too *)
+Definition balance (a t : R) := (1 - q) * (1 - a) + q * rho t - a * q * exp (- (m * t) - m * m / 2).
+Lemma std_mirrored x : std (x - - m) = exp (- (m * x) - m * m / 2) * std x.
+Proof. rewrite std_ratio. do 2 f_equal. field. Qed.
+Lemma replaced_at a x : pair_P Replaced q m x - a * pair_Q Replaced q m x = balance a x * std x.
+Proof. cbn [pair_P pair_Q]. unfold mix, shifted, balance, rho. rewrite std_ratio, std_mirrored. ring. Qed.
+Lemma balance_mono a x y : 0 <= a -> x <= y -> balance a x <= balance a y.
+Proof. intros Ha H. unfold balance. assert (A := rho_mono x y H). assert (q * rho x <= q * rho y) by (apply Rmult_le_compat_l; lra).
+  assert (B : exp (- (m * y) - m * m / 2) <= exp (- (m * x) - m * m / 2)) by (apply exp_le; nra).
+  assert (a * q * exp (- (m * y) - m * m / 2) <= a * q * exp (- (m * x) - m * m / 2)) by (apply Rmult_le_compat_l; auto; apply Rmult_le_pos; lra). lra. Qed.
+Definition replaced_gain (t a : R) := q * upper (t - m) + (1 - q) * (1 - a) * upper t - a * q * upper (t + m).
+Lemma replaced_gain_int t a : is_line (fun x => beyond t x * (pair_P Replaced q m x - a * pair_Q Replaced q m x)) (replaced_gain t a).
+Proof. unfold replaced_gain. replace (q * upper (t - m) + (1 - q) * (1 - a) * upper t - a * q * upper (t + m))
+    with (q * upper (t - m) + (1 - q) * (1 - a) * upper (t - 0) + - (a * q) * upper (t - - m)) by (rewrite Rminus_0_r; replace (t - - m) with (t + m) by ring; ring).
+  apply (line_ext (fun x => q * (beyond t x * std (x - m)) + (1 - q) * (1 - a) * (beyond t x * std (x - 0)) + - (a * q) * (beyond t x * std (x - - m)))).
+  - intros x. cbn [pair_P pair_Q]. unfold mix, shifted. rewrite Rminus_0_r. ring.
+  - apply line_plus; [apply line_plus|]; apply line_scal, upper_line. Qed.
+Theorem replaced_test a t : 0 <= a -> curve Replaced q m a <= replaced_gain t a + Rabs (balance a t).
+Proof. intros Ha. set (d := Rabs _). replace (replaced_gain t a + d) with (replaced_gain t a + d * 1) by ring.
+  refine (line_le _ _ _ _ _ (curve_int Replaced a Ha) (line_plus _ _ _ _ (replaced_gain_int t a) (line_scal d _ _ std_int))).
+  intros x. cbv beta. rewrite replaced_at. assert (D := std_ge0 x). assert (D0 := Rabs_pos (balance a t)).
+  assert (D1 := Rle_abs (balance a t)). assert (D2 := Rle_abs (- balance a t)). rewrite Rabs_Ropp in D2. fold d in D0, D1, D2.
+  unfold beyond. destruct (Rlt_dec t x) as [G|G].
+  - assert (R := balance_mono a t x Ha ltac:(lra)). apply Rmax_lub; nra.
+  - assert (R := balance_mono a x t Ha ltac:(lra)). apply Rmax_lub; nra. Qed.
 Theorem add_flat a : 1 <= a * (1 - q) -> curve Add q m a <= 0.
 Proof. intros H. simpl. unfold add_curve. destruct (Rlt_dec _ _); lra. Qed.
 End Pair.
@@ -205,7 +257,7 @@ Record gaussian_step := {
   precision : Z; terms : Z; far : Z; tests : list Z }.
 
 Section Covers.
-Variable p : gaussian_step.
+Variables (p : gaussian_step) (o : way).
 Let W := precision p.
 Let U := unit W.
 (* half: e^(-x^2/2) integrated from 0 on *)
@@ -223,7 +275,7 @@ Definition dot_above (H : range) (a t d : Z) : bool :=
   let low := fst E0 * U / snd E1 in let high := ceiling (snd E0 * U) (fst E1) in
   let rest := q_den p - q_num p in
   (0 <=? d) &&
-  match in_order p with
+  match o with
   | Remove =>
       let n := a * q_den p - rest * U in
       if n <=? 0 then U - a <=? d
@@ -233,6 +285,12 @@ Definition dot_above (H : range) (a t d : Z) : bool :=
       let n := U * q_den p - a * rest in let m := a * q_num p in
       (n <=? 0) || (U * (n * snd (tail_range H (- t) U E0) - m * fst (tail_range H (- x) y E1))
            + 2 * snd H * Z.max (m * high - U * n) (U * n - m * low) <=? U * (q_den p * (2 * fst H) * d))
+  | Replaced =>
+      let x' := t * sigma_num p + sigma_den p * U in let E2 := half_square W (terms p) x' y in
+      let low' := fst E0 * U / snd E2 in let high' := ceiling (snd E0 * U) (fst E2) in
+      let n := rest * (U - a) in let m := a * q_num p in let k := U * q_num p in let T := tail_range H t U E0 in
+      U * (k * snd (tail_range H x y E1) + Z.max (n * fst T) (n * snd T) - m * fst (tail_range H x' y E2))
+        + 2 * snd H * Z.max (U * n + k * high - m * low') (m * high' - k * low - U * n) <=? U * (q_den p * (2 * fst H) * d)
   end.
 Definition sound_step : bool := (0 <=? W) && (0 <? q_num p) && (q_num p <=? q_den p) && (0 <? sigma_num p) && (0 <? sigma_den p)
   && (0 <=? terms p) && (1 <=? far p).
@@ -265,8 +323,9 @@ Definition covers_grid (ts : list Z) (h_num h_den B : Z) (v : ilaw) : bool :=
   && match scan (U * U / snd E, ceiling (U * U) (fst E)) (unit (W - B)) (inf v) top (low v) (mass v) ts with
      | Some _ => true | None => false end.
 End Grid.
-Definition covers (p : gaussian_step) (h_num h_den B : Z) (v : ilaw) : bool :=
-  sound_step p && let H := half_range p in covers_grid (fun _ => dot_above p H) (precision p) (terms p) (tests p) h_num h_den B v.
+Definition covers_way (o : way) (p : gaussian_step) (h_num h_den B : Z) (v : ilaw) : bool :=
+  sound_step p && let H := half_range p in covers_grid (fun _ => dot_above p o H) (precision p) (terms p) (tests p) h_num h_den B v.
+Definition covers (p : gaussian_step) : Z -> Z -> Z -> ilaw -> bool := covers_way (in_order p) p.
 
 (* ---------- what it decides ---------- *)
 Open Scope R_scope.
@@ -482,31 +541,35 @@ Proof. assert (K := U_pos). unfold y; nia. Qed.
 Lemma moved : IZR x / IZR y = tt - m.
 Proof. assert (K := s_gt0). assert (A := IZR_lt _ _ Hsn). assert (B := IZR_lt _ _ Hsd).
   unfold x, y, tt, m, sigma_of. rewrite minus_IZR, !mult_IZR. fold s. field; lra. Qed.
-Lemma ratio_ok : IZR low <= s * rho m tt <= IZR high.
-Proof. assert (K := s_gt0). assert (Y := y_pos). assert (UP := U_pos).
+Lemma ratio_at v z : IZR z / IZR y = tt - v ->
+  IZR (fst (half_square W (terms p) t U) * U / snd (half_square W (terms p) z y)) <= s * rho v tt
+  <= IZR (ceiling (snd (half_square W (terms p) t U) * U) (fst (half_square W (terms p) z y))).
+Proof. intros moved. assert (K := s_gt0). assert (Y := y_pos). assert (UP := U_pos).
   destruct (half_square_ok W HW (terms p) t U Hterms UP) as [[A0 [A1 A2]] A3].
-  destruct (half_square_ok W HW (terms p) x y Hterms Y) as [[B0 [B1 B2]] B3]. rewrite moved in *. rewrite unit_s in *. fold s tt in A1, A2.
-  unfold low, high. set (E0 := half_square W (terms p) t U) in *. set (E1 := half_square W (terms p) x y) in *.
+  destruct (half_square_ok W HW (terms p) z y Hterms Y) as [[B0 [B1 B2]] B3]. rewrite moved in *. rewrite unit_s in *. fold s tt in A1, A2.
+  set (E0 := half_square W (terms p) t U) in *. set (E1 := half_square W (terms p) z y) in *.
   rewrite <- unit_ok in A3, B3 by auto. fold U in A3, B3.
-  assert (P0 := exp_pos (tt * tt / 2)). assert (P1 := exp_pos ((tt - m) * (tt - m) / 2)).
-  assert (R : rho m tt * exp ((tt - m) * (tt - m) / 2) = exp (tt * tt / 2)).
+  assert (P0 := exp_pos (tt * tt / 2)). assert (P1 := exp_pos ((tt - v) * (tt - v) / 2)).
+  assert (R : rho v tt * exp ((tt - v) * (tt - v) / 2) = exp (tt * tt / 2)).
   { unfold rho. rewrite <- exp_plus. f_equal. field. }
-  assert (R0 : 0 < rho m tt) by apply exp_pos.
+  assert (R0 : 0 < rho v tt) by apply exp_pos.
   assert (F1 : 0 < IZR (fst E1)) by (apply IZR_lt; lia). assert (F2 : 0 < IZR (snd E1)) by lra.
   apply IZR_le in A0. split.
   - eapply Rle_trans; [apply div_le; now apply lt_IZR|]. rewrite mult_IZR. fold s.
     apply Rmult_le_reg_r with (IZR (snd E1)); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
     apply Rle_trans with (s * exp (tt * tt / 2) * s); [apply Rmult_le_compat_r; lra|]. rewrite <- R.
-    replace (s * (rho m tt * exp ((tt - m) * (tt - m) / 2)) * s) with (s * rho m tt * (s * exp ((tt - m) * (tt - m) / 2))) by ring.
+    replace (s * (rho v tt * exp ((tt - v) * (tt - v) / 2)) * s) with (s * rho v tt * (s * exp ((tt - v) * (tt - v) / 2))) by ring.
     apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra].
   - eapply Rle_trans; [|apply ceiling_ge; now apply lt_IZR]. rewrite mult_IZR. fold s.
     apply Rmult_le_reg_r with (IZR (fst E1)); auto. unfold Rdiv; rewrite (Rmult_assoc (_ * _)), Rinv_l, Rmult_1_r by lra.
     apply Rle_trans with (s * exp (tt * tt / 2) * s); [|apply Rmult_le_compat_r; lra]. rewrite <- R.
-    replace (s * (rho m tt * exp ((tt - m) * (tt - m) / 2)) * s) with (s * rho m tt * (s * exp ((tt - m) * (tt - m) / 2))) by ring.
+    replace (s * (rho v tt * exp ((tt - v) * (tt - v) / 2)) * s) with (s * rho v tt * (s * exp ((tt - v) * (tt - v) / 2))) by ring.
     apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra]. Qed.
+Lemma ratio_ok : IZR low <= s * rho m tt <= IZR high.
+Proof. exact (ratio_at m x moved). Qed.
 Lemma max_abs u v z : u <= IZR v -> - u <= IZR z -> Rabs u <= IZR (Z.max v z).
 Proof. intros A B. apply Rabs_le. assert (C := IZR_le _ _ (Z.le_max_l v z)). assert (D := IZR_le _ _ (Z.le_max_r v z)). lra. Qed.
-Theorem dot_ok : dot_above p H a t d = true -> 0 <= IZR d /\ curve (in_order p) q m al <= IZR d / s.
+Theorem dot_ok o : dot_above p o H a t d = true -> 0 <= IZR d /\ curve o q m al <= IZR d / s.
 Proof. unfold dot_above. cbv zeta. fold W U x y low high. intros T. apply andb_prop in T as [T0 T]. apply Z.leb_le in T0. apply IZR_le in T0.
   split; auto. assert (SR := s_gt0). assert (Y := y_pos). assert (UP := U_pos). assert (Q := q_range). assert (M := m_gt0).
   assert (QD : 0 < IZR (q_den p)) by (apply IZR_lt; lia). assert (QE : q * IZR (q_den p) = IZR (q_num p)) by (unfold q, q_of; field; lra).
@@ -519,7 +582,7 @@ Proof. unfold dot_above. cbv zeta. fold W U x y low high. intros T. apply andb_p
   { intros c Hc. apply Rmult_le_reg_l in Hc; auto. apply Rmult_le_reg_l in Hc; [|apply Rmult_lt_0_compat; lra].
     apply Rmult_le_reg_l with s; auto. replace (s * (IZR d / s)) with (IZR d) by (field; lra). exact Hc. }
   assert (QH : IZR (q_den p) * (IZR (fst H) * IZR d) <= IZR (q_den p) * (s * half * IZR d)) by (apply Rmult_le_compat_l; lra).
-  destruct (in_order p).
+  destruct o as [[]|].
   - set (n := (a * q_den p - (q_den p - q_num p) * U)%Z) in *.
     assert (NE : IZR n = s * IZR (q_den p) * (al - 1 + q)).
     { unfold n. rewrite minus_IZR, !mult_IZR, minus_IZR. fold s. rewrite <- AE, <- QE. ring. }
@@ -598,20 +661,76 @@ Proof. unfold dot_above. cbv zeta. fold W U x y low high. intros T. apply andb_p
         apply (Rmult_le_compat_l _ _ _ Z0) in C. lra. }
       assert (V8 : s * (IZR (q_den p) * (2 * IZR (fst H)) * IZR d) <= s * (IZR (q_den p) * (2 * (s * half)) * IZR d))
         by (apply Rmult_le_compat_l; lra).
-      lra. Qed.
+      lra.
+  - set (x' := (t * sigma_num p + sigma_den p * U)%Z) in *. cbv zeta in T. set (n := ((q_den p - q_num p) * (U - a))%Z) in *.
+    set (k := (U * q_num p)%Z) in *. set (k' := (a * q_num p)%Z) in *. fold y in T.
+    set (E2 := half_square W (terms p) x' y) in *. set (low' := (fst (half_square W (terms p) t U) * U / snd E2)%Z) in *.
+    set (high' := ceiling (snd (half_square W (terms p) t U) * U) (fst E2)) in *.
+    assert (MV : IZR x' / IZR y = tt - - m).
+    { assert (A := IZR_lt _ _ Hsn). assert (B := IZR_lt _ _ Hsd). unfold x', y, tt, m, sigma_of. rewrite plus_IZR, !mult_IZR. fold s. field; lra. }
+    destruct (ratio_at (- m) x' MV) as [R3 R4]. fold E2 low' high' in R3, R4. set (r' := rho (- m) tt) in *.
+    assert (NE : IZR n = s * IZR (q_den p) * ((1 - q) * (1 - al))).
+    { unfold n. rewrite mult_IZR, !minus_IZR. fold s. rewrite <- AE, <- QE. ring. }
+    assert (KE : IZR k = s * IZR (q_den p) * q) by (unfold k; rewrite mult_IZR, <- QE; fold s; ring).
+    assert (KE' : IZR k' = s * IZR (q_den p) * (al * q)) by (unfold k'; rewrite mult_IZR, <- AE, <- QE; ring).
+    assert (K0 : 0 <= IZR k) by (rewrite KE; apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra]).
+    assert (K0' : 0 <= IZR k') by (rewrite KE'; apply Rmult_le_pos; [apply Rmult_le_pos; lra|apply Rmult_le_pos; lra]).
+    apply Z.leb_le in T. apply IZR_le in T. apply FIN. apply Rmult_le_reg_l with s; auto.
+    assert (C := replaced_test q m Q M al tt A0). unfold balance in C. fold r in C.
+    replace (exp (- (m * tt) - m * m / 2)) with r' in C by (unfold r', rho; f_equal; field).
+    destruct (tail_ok H x y HH Y) as [X1 X2]. destruct (tail_ok H t U HH UP) as [X3 X4]. destruct (tail_ok H x' y HH Y) as [X5 X6].
+    rewrite moved in X1, X2. rewrite MV in X5, X6. fold s tt in X3, X4. fold E2 in X5, X6. rewrite !tail_upper in *.
+    replace (tt - - m) with (tt + m) in X5, X6 by ring.
+    set (Tx := snd (tail_range p H x y _)) in *. set (T1 := fst (tail_range p H t U _)) in *. set (T2 := snd (tail_range p H t U _)) in *.
+    set (Ty := fst (tail_range p H x' y E2)) in *. set (mx := Z.max (U * n + k * high - k' * low') _) in T. set (nt := Z.max (n * T1) (n * T2)) in T.
+    assert (MX : Rabs (s * IZR n + IZR k * (s * r) - IZR k' * (s * r')) <= IZR mx).
+    { apply max_abs; rewrite ?plus_IZR, ?minus_IZR, ?plus_IZR, ?minus_IZR, !mult_IZR; fold s;
+        [assert (IZR k * (s * r) <= IZR k * IZR high) by (apply Rmult_le_compat_l; lra); assert (IZR k' * IZR low' <= IZR k' * (s * r')) by (apply Rmult_le_compat_l; lra)
+        |assert (IZR k * IZR low <= IZR k * (s * r)) by (apply Rmult_le_compat_l; lra); assert (IZR k' * (s * r') <= IZR k' * IZR high') by (apply Rmult_le_compat_l; lra)]; lra. }
+    assert (AB : s * (s * IZR (q_den p)) * Rabs ((1 - q) * (1 - al) + q * r - al * q * r') <= IZR mx).
+    { eapply Rle_trans; [|exact MX]. rewrite <- (Rabs_pos_eq (s * (s * IZR (q_den p)))) at 1
+        by (apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]).
+      rewrite <- Rabs_mult. right; f_equal. rewrite NE, KE, KE'. ring. }
+    assert (MP : 0 <= IZR mx) by (eapply Rle_trans; [apply Rabs_pos|exact MX]).
+    assert (NT : IZR n * (s * (2 * half * upper tt)) <= IZR nt).
+    { assert (B1 := IZR_le _ _ (Z.le_max_l (n * T1) (n * T2))). assert (B2 := IZR_le _ _ (Z.le_max_r (n * T1) (n * T2))). fold nt in B1, B2.
+      rewrite mult_IZR in B1, B2. destruct (Rle_dec 0 (IZR n)) as [G|G].
+      - assert (IZR n * (s * (2 * half * upper tt)) <= IZR n * IZR T2) by (apply Rmult_le_compat_l; lra). lra.
+      - assert (- IZR n * IZR T1 <= - IZR n * (s * (2 * half * upper tt))) by (apply Rmult_le_compat_l; lra). lra. }
+    rewrite !plus_IZR, !mult_IZR in T. rewrite minus_IZR, plus_IZR, !mult_IZR in T. fold s in T.
+    assert (V1 : IZR k * (s * (2 * half * upper (tt - m))) <= IZR k * IZR Tx) by (apply Rmult_le_compat_l; lra).
+    assert (V2 : IZR k' * IZR Ty <= IZR k' * (s * (2 * half * upper (tt + m)))) by (apply Rmult_le_compat_l; lra).
+    assert (V4 : s * (IZR k * (s * (2 * half * upper (tt - m))) + IZR n * (s * (2 * half * upper tt)) - IZR k' * (s * (2 * half * upper (tt + m))))
+      <= s * (IZR k * IZR Tx + IZR nt - IZR k' * IZR Ty)) by (apply Rmult_le_compat_l; lra).
+    assert (V5 : 2 * (s * half) * IZR mx <= 2 * IZR (snd H) * IZR mx) by (apply Rmult_le_compat_r; lra).
+    assert (V6 : 2 * (s * half) * (s * (s * IZR (q_den p)) * Rabs ((1 - q) * (1 - al) + q * r - al * q * r')) <= 2 * (s * half) * IZR mx)
+      by (apply Rmult_le_compat_l; [apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]|auto]).
+    assert (V7 : s * (s * (IZR (q_den p) * (2 * half) * (s * curve Replaced q m al))) <=
+      s * (IZR k * (s * (2 * half * upper (tt - m))) + IZR n * (s * (2 * half * upper tt)) - IZR k' * (s * (2 * half * upper (tt + m))))
+      + 2 * (s * half) * (s * (s * IZR (q_den p)) * Rabs ((1 - q) * (1 - al) + q * r - al * q * r'))).
+    { rewrite NE, KE, KE'. assert (Z0 : 0 <= s * s * s * IZR (q_den p) * (2 * half)) by (repeat apply Rmult_le_pos; lra).
+      apply (Rmult_le_compat_l _ _ _ Z0) in C. unfold replaced_gain in C. lra. }
+    assert (V8 : s * (IZR (q_den p) * (2 * IZR (fst H)) * IZR d) <= s * (IZR (q_den p) * (2 * (s * half)) * IZR d))
+      by (apply Rmult_le_compat_l; lra).
+    lra. Qed.
 End Dot.
 
 End Right.
 
 (* What `covers` means. *)
-Theorem covers_ok p h_num h_den B v : covers p h_num h_den B v = true ->
+Theorem covers_way_ok o p h_num h_den B v : covers_way o p h_num h_den B v = true ->
   let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
   nonneg L /\ 1 <= tot L /\ 0 < q_of p <= 1 /\ 0 < sigma_of p /\
-  forall e, curve (in_order p) (q_of p) (/ sigma_of p) (exp e) <= delta e L.
-Proof. unfold covers. cbv zeta. intros T. apply andb_prop in T as [SS SC]. destruct (sound_step_ok p SS) as [[HW _] [QR SG]].
-  assert (MG := m_gt0 p SS). assert (SR := unit_gt0 (precision p) HW). assert (IC := curve_is_curve _ _ QR MG (in_order p)).
-  destruct (covers_grid_ok (precision p) HW (fun _ => dot_above p (half_range p)) _ (terms p) (tests p) h_num h_den B v IC) with (2 := SC)
+  forall e, curve o (q_of p) (/ sigma_of p) (exp e) <= delta e L.
+Proof. unfold covers_way. cbv zeta. intros T. apply andb_prop in T as [SS SC]. destruct (sound_step_ok p SS) as [[HW _] [QR SG]].
+  assert (MG := m_gt0 p SS). assert (SR := unit_gt0 (precision p) HW). assert (IC := curve_is_curve _ _ QR MG o).
+  destruct (covers_grid_ok (precision p) HW (fun _ => dot_above p o (half_range p)) _ (terms p) (tests p) h_num h_den B v IC) with (2 := SC)
     as [N [M K]]; [|exact (conj N (conj M (conj QR (conj SG K))))].
   intros i a t d Pa Ea DA. apply (dot_ok p SS) in DA as [_ DA]; auto using half_ok.
   eapply Rle_trans; [|exact DA]. apply IC. split; [apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]|].
   apply Rmult_le_reg_r with (IZR (unit (precision p))); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
+Theorem covers_ok p h_num h_den B v : covers p h_num h_den B v = true ->
+  let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
+  nonneg L /\ 1 <= tot L /\ 0 < q_of p <= 1 /\ 0 < sigma_of p /\
+  forall e, curve (in_order p) (q_of p) (/ sigma_of p) (exp e) <= delta e L.
+Proof. apply covers_way_ok. Qed.

@@ -6,7 +6,8 @@
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
    last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
    found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num,
-   q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or, above only, "guarantee" or
+   q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or "replaced", the same; or, above only,
+   "batch", number of tests in the order of a record added, these tests, and the same; or, above only, "guarantee" or
    "laplace", q_num, q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or, with no kinds, "zcdp", rho_num,
    rho_den, xi_num, xi_den, l_num, l_den, precision, terms. *)
 let input = ref Scanf.Scanning.stdin
@@ -76,6 +77,10 @@ let source order =
   match word (), order with
   | "given", _ -> None
   | "sampled", Some order -> Some (Checker.Gaussian (sampled_gaussian order))
+  | "replaced", Some order -> Some (Checker.Replacement (sampled_gaussian order))
+  | "batch", Some order ->
+      let added = list number in
+      Some (Checker.Batch (sampled_gaussian order, added))
   | "guarantee", Some order -> Some (Checker.Guarantee (guarantee Checker.Any order))
   | "laplace", Some order -> Some (Checker.Guarantee (guarantee Checker.Laplace_noise order))
   | "zcdp", Some order -> Some (Checker.Zcdp (zcdp order))

@@ -41,6 +41,7 @@ from verified_dp import (
 )
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
@@ -52,6 +53,7 @@ from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers import formal as formal_module
+from verified_dp.verifiers import record_formal
 from verified_dp.verifiers.formal import (
     CHECKER,
     HASH,
@@ -137,7 +139,7 @@ def test_masses_below_are_checked() -> None:
 
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
-@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
 @pytest.mark.parametrize(("q", "sigma", "step"), [("1/10", "2", "1/32"), ("1/2", "3/5", "1/4"), ("1/100", "1", "1/64")])
 def test_the_program_compares_with_the_sampled_gaussian_itself(order: str, q: str, sigma: str, step: str) -> None:
     """One step, no products: only `covers` can notice a law that is too low, at any point."""
@@ -164,6 +166,27 @@ def test_the_program_compares_with_the_sampled_gaussian_itself(order: str, q: st
 
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
+def test_the_program_compares_with_batches_of_a_fixed_size() -> None:
+    """In both orders: what is taken from losses above 0 and what is taken below 0 is noticed."""
+    law = FixedBatchLoss(Fraction(1, 10), Fraction(2))
+    part = build_part([(law, 1)], "symmetric", "above", EPSILON, TARGET, STEP)
+    kind, arithmetic = part.kinds[0], Arithmetic("above", part.bits, 0)
+
+    def accepted(masses: tuple[int, ...], law: FixedBatchLoss = law) -> bool:
+        bound = arithmetic.delta(Composed(kind.low, list(masses), kind.infinity), part.epsilon, part.step)
+        return is_accepted(replace(with_kind(part, masses=masses), bound=bound), [law])
+
+    assert accepted(kind.masses)
+    for index in (-kind.low - 20, -kind.low + 20):
+        by = kind.masses[index] >> 3
+        assert not accepted((*kind.masses[:index - 1], kind.masses[index - 1] + by, kind.masses[index] - by,
+                             *kind.masses[index + 1:]))
+    assert not accepted(kind.masses, replace(law, probability=Fraction(11, 100)))
+    assert not accepted(kind.masses, replace(law, noise_multiplier=Fraction(19, 10)))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
 @pytest.mark.parametrize("shift", ["1/4", "1/2", "3"])
 @pytest.mark.parametrize("order", ["remove", "symmetric"])
 def test_the_program_compares_with_the_plain_gaussian(shift: str, order: str) -> None:
@@ -171,7 +194,7 @@ def test_the_program_compares_with_the_plain_gaussian(shift: str, order: str) ->
     law = GaussianLoss(Fraction(shift), order)
     part = build_part([(law, 1)], order, "above", EPSILON, TARGET, STEP)
     step = compared_step(part, law)
-    assert step is not None and step.probability == 1
+    assert isinstance(step, GaussianStep) and step.probability == 1
     assert 0 <= 1 / step.noise**2 - law.mean_shift_squared < Fraction(1, 1 << part.bits)
     assert is_accepted(part, [law])
     for factor in (Fraction(1001, 1000), 2):
@@ -196,17 +219,33 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
         ([(GaussianDP("0.5"), 1)], Relation.REPLACE, "gdp_private"),
         ([(GaussianDP("0.5"), 2)], Relation.REPLACE, "T15"),
         ([(ZCDP("0.01"), 3), (ZCDP("0.02", "0.1"), 1)], Relation.ADD_OR_REMOVE, "zcdp_private"),
+        ([(sampled, 3), (PoissonSampled(plain, "0.2"), 1)], Relation.REPLACE, "sampled_gaussian_replace_private"),
+        ([(fixed, 3)], Relation.REPLACE, "fixed_batch_private"),
+        ([(fixed, 3)], Relation.ZERO_OUT, "fixed_batch_private"),
         ([(plain, 3)], Relation.REPLACE, "gaussian_replace_private"), ([(fixed, 3)], Relation.REMOVE, "T15")):
         check = checked(steps, relation, "0.2")
         assert check.valid and known in str(check.reason), (steps, relation)
     for steps, relation, known in (
             ([(plain, 3), (Gaussian(noise_multiplier="3"), 1)], Relation.ADD_OR_REMOVE, "gaussian_not_private"),
             ([(plain, 3)], Relation.REPLACE, "gaussian_replace_not_private"),
-            ([(sampled, 3)], Relation.ZERO_OUT, "T15"),
+            ([(sampled, 3)], Relation.ZERO_OUT, "sampled_gaussian_not_private"),
+            ([(sampled, 3)], Relation.REPLACE, "sampled_gaussian_not_private"),
+            ([(Laplace(1, 1), 2), (Laplace(1, "1/2"), 1)], Relation.REPLACE, "laplace_not_private"),
+            ([(Laplace(1, 1), 2), (Laplace(2, 1), 1)], Relation.REPLACE, "T15"),
             ([(sampled, 3)], Relation.ADD_OR_REMOVE, "sampled_gaussian_not_private"),
             ([(sampled, 3), (plain, 1)], Relation.REMOVE, "T15"), ([(fixed, 3)], Relation.REMOVE, "T15")):
         check = checked(steps, relation, "1e-20")
         assert (check.valid, check.verdict) == (True, "refuted") and known in str(check.reason), (steps, relation)
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_merged_steps_are_taken_where_single_ones_round_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand plain steps one by one need a finer grid than all of them as one."""
+    steps: list[tuple[Any, int]] = [(Gaussian(noise_multiplier="40"), 1000), (ApproximateDP("0.1", "0.001"), 1)]
+    assert "mixed_private" in str(checked(steps, Relation.REMOVE, "0.075").reason)
+    monkeypatch.setattr(record_formal, "_FINEST", 4)
+    assert "T15" in str(checked(steps, Relation.REMOVE, "0.075").reason)
 
 
 def checked(steps: list[tuple[Any, int]], relation: Relation, delta: str) -> Check:
@@ -219,7 +258,7 @@ def checked(steps: list[tuple[Any, int]], relation: Relation, delta: str) -> Che
 
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
-@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
 @pytest.mark.parametrize(("q", "sigma", "step"), [("1/10", "2", "1/32"), ("1/2", "3/5", "1/4"), ("1/8", "1", "1/32")])
 def test_the_program_finds_a_law_below_the_sampled_gaussian(order: str, q: str, sigma: str, step: str) -> None:
     """One step, no products: only `covers_below` can notice a law that is too high, at any point."""
@@ -240,6 +279,27 @@ def test_the_program_finds_a_law_below_the_sampled_gaussian(order: str, q: str, 
     assert not accepted(changed_mass(part, largest(part), 1 << part.bits - 20))
     assert not accepted(part, replace(law, sampling_probability=law.sampling_probability * Fraction(9, 10)))
     assert not accepted(part, replace(law, noise_multiplier=Fraction(sigma) * Fraction(11, 10)))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("ratio", "step"), [("1/2", "1/64"), ("3", "3/128"), ("3", "1/10")])
+def test_the_program_finds_a_law_below_laplace_noise(ratio: str, step: str) -> None:
+    law = LaplaceLoss(Fraction(ratio))
+    part = build_part([(law, 1)], "remove", "below", EPSILON, TARGET, Fraction(step) * (1 - Fraction(1, 2**100)))
+    kind, arithmetic = part.kinds[0], Arithmetic("below", part.bits, 0)
+
+    def accepted(masses: tuple[int, ...], law: LaplaceLoss = law) -> bool:
+        bound = arithmetic.delta(Composed(kind.low, list(masses), kind.infinity), part.epsilon, part.step)
+        return is_accepted(replace(with_kind(part, masses=masses), bound=bound), [law])
+
+    assert accepted(kind.masses)
+    found = [index for index, mass in enumerate(kind.masses[:-1]) if mass >> 10]
+    for index in found[::max(1, len(found) // 6)]:
+        by = kind.masses[index] >> 3
+        moved = (*kind.masses[:index], kind.masses[index] - by, kind.masses[index + 1] + by, *kind.masses[index + 2:])
+        assert not accepted(moved)
+    assert not accepted(kind.masses, LaplaceLoss(law.ratio * Fraction(9, 10)))
 
 
 @needs_checker
@@ -310,12 +370,15 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
         if rng.random() < 0.4:
             noisy = LaplaceLoss(Fraction(rng.randint(1, 12), 8))
             law = noisy if share == 1 else SampledLaplaceLoss(noisy, share, order)
+            side = rng.choice(["above", "below"]) if share == 1 else side
     elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
         event = event_part([(plain, 1)], order, side, epsilon, TARGET)
         assert event is not None
         moved = event.bound + rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, 140))
         return replace(event, bound=max(0, moved)), plain, 1
+    elif rng.random() < 0.3:
+        order, law = "symmetric", replace(law, order="symmetric")
     part = build_part([(law, count)], order, side, epsilon, TARGET, Fraction(1, 8))
     kind, what = part.kinds[0], rng.randrange(4)
     index, by = rng.randrange(len(kind.masses)), rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, part.bits))
@@ -334,6 +397,7 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
 
 def changed_law(law: Any, share: Fraction) -> Any:
     if isinstance(law, SampledGaussianLoss):
+        assert isinstance(law.noise_multiplier, Fraction)
         return replace(law, noise_multiplier=law.noise_multiplier * (1 + share))
     if isinstance(law, OddsLoss):
         return replace(law, epsilon=law.epsilon * (1 + share))
@@ -370,7 +434,8 @@ def test_no_false_problem_is_accepted(seeds: range) -> None:
             low, high = true.lower(), true.upper()
         else:
             composition = Composition(((mechanism_of(law), count),))
-            found = privacy_profile(Spec(Relation.of(part.order), composition)).delta(part.epsilon, 10)
+            relation = Relation.REPLACE if part.order == "symmetric" else Relation.of(part.order)
+            found = privacy_profile(Spec(relation, composition)).delta(part.epsilon, 10)
             ends = (found.lower.as_fraction(), found.upper.as_fraction())
             low, high = (arb(end.numerator) / end.denominator for end in ends)
         bound = arb(part.bound) / (1 << part.bits)

@@ -21,9 +21,11 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.exact import has_rational_end
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
+from verified_dp.core.families.batches.mechanism import WithoutReplacement
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
+from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.check import Check, refused
@@ -83,20 +85,23 @@ TRUST_LOSSES = (
 """... where every kind of steps is a Gaussian or a guarantee, sampled or not."""
 TRUST_SAMPLED = (
     "Every law of the part was found above the step's own by the program, or one event bounds them all "
-    "(sampled_gaussian_private, shifted_private, gaussian_private, gaussian_replace_private, gaussian_group_private, "
+    "(sampled_gaussian_private, sampled_gaussian_replace_private, fixed_batch_private, shifted_private, "
+    "gaussian_private, gaussian_replace_private, gaussian_group_private, "
     "gdp_private, zcdp_private, mixed_private and guarantees_private in proofs/coq: in any dimension, normal noise on "
     "sums of contributions of norm at most 1, or without sampling any queries that differ by at most the stated norm; "
     "and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test "
     "exist as iterated Riemann integrals, is proved of continuous tests and of boxes where all steps are Gaussian and "
-    "queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
+    "queries are continuous in the earlier outputs (expect_exists), of continuous tests also beside mechanisms whose "
+    "means are so (mixed_private_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
 TRUST_REFUTED = (
     "There are two data sets that differ in one record, a query of norm at most 1 in any dimension and an event of all "
     "outputs, whose probabilities exist as iterated Riemann integrals and differ by what the program found, so that "
-    "what is stated of the steps does not make them private as claimed (sampled_gaussian_not_private, "
-    f"gaussian_not_private and gaussian_replace_not_private in proofs/coq). Trusted: {PROGRAM}"
+    "what is stated of the steps does not make them private as claimed (sampled_gaussian_not_private, the same with "
+    "zero and replace, gaussian_not_private, gaussian_replace_not_private; laplace_not_private, of a number that a "
+    f"record changes by as much as is stated; in proofs/coq). Trusted: {PROGRAM}"
 )
 """... and bounded from below."""
 
@@ -338,10 +343,13 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
     yield from (step.told() if step else "given" for step in steps)
 
 
+_STEPS = ("sampled", "replaced", "batch", "guarantee", "laplace", "zcdp")
+
+
 def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
     """Raise Unsupported unless the program decided this problem: it is the program that is wrong, or what wrote it."""
     for found, meant in zip_longest(rows, told_rows(part, laws), fillvalue=""):
-        hints = meant.startswith(("sampled", "guarantee", "laplace", "zcdp")) and found.startswith(f"{meant} ")
+        hints = meant.startswith(_STEPS) and found.startswith(f"{meant} ")
         if found != meant and not hints:
             difference = f"{found[:60]!r}, not {meant[:60]!r}"
             raise Unsupported(f"the formal checker decided another problem: {difference}", "formal")
@@ -418,19 +426,23 @@ def verify_formal(document: Document, checker: Program | None = None) -> Check:
 def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[FormalPart], *, refuted: bool) -> bool:
     """Whether the Coq theorems speak of the mechanism, by the losses of its steps.
 
-    Gaussians, none sampled, for groups too; all sampled, without replacement of records; one mu-GDP step; zCDP. From
-    below: plain ones by one event alone, sampled ones without zero-out.
+    Gaussians, none sampled, for groups too; all sampled; all on batches of a fixed size; one mu-GDP step; zCDP. From
+    below: plain ones by one event alone, and sampled ones; Laplace noise of one scale on a number.
     """
-    steps, zeroed = [step for step, _ in spec.composition.parts], spec.relation is Relation.ZERO_OUT
+    steps = [step for step, _ in spec.composition.parts]
     if all(isinstance(step, Gaussian) for step in steps):
         return not (refuted and any(part.kinds for part in parts))
+    if all(type(step) is Laplace for step in steps):
+        return refuted and len({step.scale for step in steps if type(step) is Laplace}) == 1
     grouped = all(isinstance(step, Grouped) and isinstance(step.mechanism, Gaussian) for step in steps)
     told = [(type(step), count) for step, count in spec.composition.parts] == [(GaussianDP, 1)]
     if grouped or told or all(isinstance(step, ZCDP) for step in steps):
         return not refuted
-    sampled = all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian) for step in steps)
     beside = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
-    return sampled and not beside and spec.relation is not Relation.REPLACE and not (zeroed and refuted)
+    if all(isinstance(step, WithoutReplacement) for step in steps):
+        return not (beside or refuted) and spec.relation in (Relation.REPLACE, Relation.ZERO_OUT)
+    return not beside and all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian)
+                              for step in steps)
 
 
 @proved_by("T122-formal-checker")

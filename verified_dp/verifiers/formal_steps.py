@@ -10,6 +10,7 @@ from math import isqrt
 
 from flint import arb, ctx
 
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
@@ -38,6 +39,7 @@ class GaussianStep:
     order: str
     probability: Fraction
     noise: Fraction
+    word = "sampled"
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series, where the line ends, tests.
@@ -61,14 +63,14 @@ class GaussianStep:
             yield self.best_test(ball(epsilon), bits)
 
     def _header(self, bits: int, tests: int) -> Iterator[int | str]:
-        yield "sampled"
+        yield self.word
         yield from [*self.probability.as_integer_ratio(), *self.noise.as_integer_ratio()]
         yield from [bits, bits // 2, _end(bits), tests]
 
     def told(self) -> str:
         """What the program prints of it, before the hints."""
         q, sigma = self.probability, self.noise
-        return f"sampled-{self.order} {q.numerator} {q.denominator} {sigma.numerator} {sigma.denominator}"
+        return f"{self.word}-{self.order} {q.numerator} {q.denominator} {sigma.numerator} {sigma.denominator}"
 
     def best_test(self, loss: arb, bits: int) -> int:
         """About 2^bits t, where the loss at t is this one; far to the left where there is none. Any t is sound."""
@@ -93,6 +95,39 @@ class GaussianStep:
         if self.order == "remove":
             return q * normal_tail(place - shift) - (loss.expm1() + q) * normal_tail(place)
         return (1 - loss.exp() * (1 - q)) * normal_tail(-place) - loss.exp() * q * normal_tail(shift - place)
+
+
+class ReplacedStep(GaussianStep):
+    """The same where another record is in the place of one; the order is a word alone."""
+
+    word = "replaced"
+
+    def best_test(self, loss: arb, bits: int) -> int:
+        """As above: the ratio of the mixtures is that of a quadratic in e^(t / noise)."""
+        q, shift = ball(self.probability), 1 / ball(self.noise)
+        common, rest = q * (-shift * shift / 2).exp(), (q - 1) * loss.expm1()
+        root = (rest * rest + 4 * common * common * loss.exp()).sqrt()
+        ratio = (root - rest) / (2 * common) if not rest > 0 else 2 * common * loss.exp() / (root + rest)
+        place = (ratio.log() / shift).mid() * arb((1, bits))
+        return int(place.floor().unique_fmpz() or 0)
+
+    def _gain(self, place: arb, loss: arb) -> arb:
+        q, shift = ball(self.probability), 1 / ball(self.noise)
+        return (q * (normal_tail(place - shift) - loss.exp() * normal_tail(place + shift))
+                + (q - 1) * loss.expm1() * normal_tail(place))
+
+
+class BatchStep(GaussianStep):
+    """A batch of a fixed size, one record replaced: at half of the noise, in the orders remove and add; from above."""
+
+    word = "batch"
+
+    def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
+        """What the program reads of it, and the tests of both orders."""
+        word, *removed = super().words(side, low, count, step, bits)
+        _, *added = GaussianStep("add", self.probability, self.noise).words(side, low, count, step, bits)
+        yield word
+        yield from [*added[-count - 1:], *removed]
 
 
 def _end(bits: int) -> int:
@@ -179,10 +214,17 @@ def compared(law: Law, order: str, side: str, bits: int) -> GaussianStep | Guara
 
 @compared.register
 def _sampled_step(law: SampledGaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
-    known = order in DIRECTIONS and law.order == order
-    if known and isinstance(law.noise_multiplier, Fraction):
+    if law.order != order or not isinstance(law.noise_multiplier, Fraction):
+        return None
+    if order in DIRECTIONS:
         return GaussianStep(order, law.sampling_probability, law.noise_multiplier)
-    return None
+    return ReplacedStep(DIRECTIONS[0], law.sampling_probability, law.noise_multiplier)
+
+
+@compared.register
+def _fixed_batch(law: FixedBatchLoss, order: str, side: str, bits: int) -> GaussianStep | None:
+    """From above."""
+    return BatchStep(DIRECTIONS[0], law.probability, law.noise_multiplier / 2) if side == "above" else None
 
 
 @compared.register
@@ -213,9 +255,9 @@ def _sampled_guarantee(law: SampledAtomicLoss, order: str, side: str, bits: int)
 
 @compared.register
 def _laplace(law: LaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    """From above; the same in any order."""
+    """The same in any order."""
     known = order if order in DIRECTIONS else DIRECTIONS[0]
-    return None if side == "below" else GuaranteeStep(known, Fraction(1), law.ratio, Fraction(0), "laplace")
+    return GuaranteeStep(known, Fraction(1), law.ratio, Fraction(0), "laplace")
 
 
 @compared.register

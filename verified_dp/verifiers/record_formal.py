@@ -19,6 +19,7 @@ from verified_dp.core.engines.lattice import Above, Below
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.certificate.statement import read_spec
+from verified_dp.core.kernel.composition import Claim
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law
@@ -262,8 +263,7 @@ def with_formal(certificate: Document) -> Document:
     if not all(loss.laws for loss in losses):
         raise Unsupported("nothing is revealed: there is no step for a formal part", "formal")
     if verdict == "proved":
-        parts = [propose(stated_laws(spec, loss.order) or merged(loss.laws), loss.order, "above", claim.epsilon,
-                         claim.delta, lambda part: part.delta <= claim.delta) for loss in losses]
+        parts = [_proof((stated_laws(spec, loss.order), merged(loss.laws)), loss.order, claim) for loss in losses]
     else:
         order = _refuting_order(certificate)
         parts = [propose(loss.laws, loss.order, "below", claim.epsilon, claim.delta,
@@ -274,6 +274,17 @@ def with_formal(certificate: Document) -> Document:
     except InvalidCertificate as error:
         raise Unsupported(f"the formal part would not be readable: {error}", "formal") from None
     return sealed({**certificate, "formal": records})
+
+
+def _proof(choices: Sequence[Kinds], order: str, claim: Claim) -> FormalPart:
+    """By the first of these laws that show it; the merged ones may be fewer, and less rounded."""
+    first, *others = [laws for laws in choices if laws]
+    try:
+        return propose(first, order, "above", claim.epsilon, claim.delta, lambda part: part.delta <= claim.delta)
+    except Unsupported:
+        if not others or others[0] == first:
+            raise
+        return _proof(others, order, claim)
 
 
 def _refuting_order(certificate: Document) -> str:

@@ -1,0 +1,109 @@
+(* 13d. Laplace noise from below, by events.
+
+   Of Laplace noise on two numbers r scales apart the event {x > t}, 0 <= t <= r scales above the lower one, has
+     P(event) - a Q(event) = 1 - e^(t - r) / 2 - a e^(-t) / 2                                       (lap_gain; Refuted.v)
+   and all outputs together have 1 - a.  `covers_laplace_below` decides that the law of an integer law is below the curve of
+   these events; it takes for each cell of the grid the event that is best at its middle, for the last one almost at its
+   end. *)
+Require Import Reals ZArith List Lra Lia Bool.
+From VerifiedDP Require Import Law Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian Events Guaranteed.
+Import ListNotations.
+Open Scope R_scope.
+
+Definition lap_gain (r t a : R) : R :=
+  if Rlt_dec t 0 then 1 - a else if Rle_dec t r then 1 - exp (t - r) / 2 - a * (exp (- t) / 2) else 0.
+Definition lap_slope (r t : R) : R := if Rlt_dec t 0 then 1 else if Rle_dec t r then exp (- t) / 2 else 0.
+Lemma lap_gain_linear r t a b : lap_gain r t b = lap_gain r t a - (b - a) * lap_slope r t.
+Proof. unfold lap_gain, lap_slope. destruct (Rlt_dec t 0), (Rle_dec t r); ring. Qed.
+Lemma lap_slope_ge0 r t : 0 <= lap_slope r t.
+Proof. unfold lap_slope. assert (X := exp_pos (- t)). destruct (Rlt_dec t 0), (Rle_dec t r); lra. Qed.
+Lemma lap_gain_most r t : lap_gain r t 0 <= 1.
+Proof. unfold lap_gain. assert (X := exp_pos (t - r)). destruct (Rlt_dec t 0), (Rle_dec t r); lra. Qed.
+
+(* ---------- the program ---------- *)
+Open Scope Z_scope.
+Section Program.
+Variable g : guaranteed_step.
+Let W := g_precision g.
+Let U := unit W.
+(* whether the gain of the event at t / 2^W is at least d / 2^W at a / 2^W *)
+Definition dot_laplace (a t d : Z) : bool :=
+  if t <? 0 then d <=? U - a
+  else if t * g_eps_den g <=? g_eps_num g * U then
+    let E0 := expo W (g_terms g) (quotient_range W t U) in
+    let E1 := expo W (g_terms g) (quotient_range W (g_eps_num g * U - t * g_eps_den g) (g_eps_den g * U)) in
+    d <=? U - ceiling (U * U) (2 * fst E1) - ceiling (a * U) (2 * fst E0)
+  else d <=? 0.
+(* about half of the sum of r and a place in the cell: its middle; in the last one almost its end *)
+Fixpoint halfway (i h_num h_den : Z) (l : list Z) : list Z :=
+  match l with
+  | [] => []
+  | _ :: l =>
+      let n := match l with [_] => 2 * i + 2 | _ => 2 * i + 1 end in let near := match l with [_] => U / 2 ^ 40 | _ => 0 end in
+      (n * h_num * g_eps_den g + 2 * h_den * g_eps_num g) * U / (4 * h_den * g_eps_den g) - h_num * near / h_den
+      :: halfway (i + 1) h_num h_den l
+  end.
+Definition laplace_tests (h_num h_den : Z) (v : ilaw) : list Z := -1 :: halfway (low v) h_num h_den (mass v).
+Definition covers_laplace_below (h_num h_den B : Z) (v : ilaw) : bool :=
+  match g_source g with Laplace_noise => true | _ => false end && sound_guarantee g && (g_q_num g =? g_q_den g)
+  && below_grid dot_laplace W (g_terms g) (laplace_tests h_num h_den v) h_num h_den B v.
+End Program.
+
+(* ---------- what it decides ---------- *)
+Open Scope R_scope.
+Section Right.
+Variable g : guaranteed_step.
+Let W := g_precision g.
+Let U := unit W.
+Let s := IZR U.
+Hypothesis HW : (0 <= W)%Z.
+Hypothesis Ht : (0 <= g_terms g)%Z.
+
+Hypothesis Hd : (0 < g_eps_den g)%Z.
+Let r := g_eps g.
+Lemma dot_laplace_ok a t d : (0 <= a)%Z -> dot_laplace g a t d = true -> IZR d / s <= lap_gain r (IZR t / s) (IZR a / s).
+Proof. intros Ha. unfold dot_laplace. cbv zeta. fold W. fold U. assert (SR : 0 < s) by exact (unit_gt0 W HW). assert (UP : (0 < U)%Z) by exact (unit_pos W HW).
+  assert (US : IZR (2 ^ W) = s) by exact (unit_pow W). assert (ED := IZR_lt _ _ Hd). apply IZR_le in Ha. set (tt := IZR t / s). set (al := IZR a / s).
+  assert (TE : s * tt = IZR t) by (unfold tt; field; lra). assert (AE : s * al = IZR a) by (unfold al; field; lra).
+  assert (RE : r * IZR (g_eps_den g) = IZR (g_eps_num g)) by (unfold r, g_eps; field; lra).
+  assert (FIN : forall c, IZR d <= s * c -> IZR d / s <= c) by (intros c C; apply Rmult_le_reg_r with s; auto; unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra).
+  unfold lap_gain. destruct (Z.ltb_spec t 0) as [T|T]; [intros D; apply Z.leb_le, IZR_le in D|].
+  - apply IZR_lt in T. destruct (Rlt_dec tt 0) as [_|N]; [|exfalso; apply N; nra]. apply FIN. rewrite minus_IZR in D. fold s in D. lra.
+  - apply IZR_le in T. assert (T0 : 0 <= tt) by nra. destruct (Rlt_dec tt 0) as [N|_]; [lra|].
+    destruct (Z.leb_spec (t * g_eps_den g) (g_eps_num g * U)) as [L|L]; intros D; apply Z.leb_le, IZR_le in D.
+    + assert (L' : (0 <= g_eps_num g * U - t * g_eps_den g)%Z) by lia. apply IZR_le in L. rewrite !mult_IZR in L. fold s in L. rewrite <- RE, <- TE in L.
+      destruct (Rle_dec tt r) as [R1|N]; [|exfalso; apply N; apply Rmult_le_reg_r with (s * IZR (g_eps_den g)); [now apply Rmult_lt_0_compat|lra]].
+      assert (Q0 : (0 <= t)%Z) by (apply le_IZR; lra).
+      destruct (expo_ok W HW (g_terms g) (quotient_range W t U) tt Ht (quotient_range_ok W HW t U Q0 UP)) as [[A0 [A1 A2]] A3].
+      assert (QR := quotient_range_ok W HW (g_eps_num g * U - t * g_eps_den g) (g_eps_den g * U) L' ltac:(nia)).
+      replace (IZR (g_eps_num g * U - t * g_eps_den g) / IZR (g_eps_den g * U)) with (r - tt) in QR.
+      2:{ rewrite minus_IZR, !mult_IZR. fold s. rewrite <- RE, <- TE. field. lra. }
+      destruct (expo_ok W HW (g_terms g) _ (r - tt) Ht QR) as [[B0 [B1 B2]] B3]. rewrite US in *.
+      set (E0 := expo W (g_terms g) (quotient_range W t U)) in *. set (E1 := expo W (g_terms g) (quotient_range W (g_eps_num g * U - t * g_eps_den g) (g_eps_den g * U))) in *.
+      assert (UW : (2 ^ W)%Z = U) by (symmetry; apply unit_ok; auto). rewrite UW in *. assert (F0 : 0 < IZR (fst E0)) by (apply IZR_lt; lia). assert (F1 : 0 < IZR (fst E1)) by (apply IZR_lt; lia).
+      assert (X0 := exp_pos tt). assert (X1 := exp_pos (r - tt)). assert (N0 : exp (- tt) * exp tt = 1) by (rewrite <- exp_plus; replace (- tt + tt) with 0 by ring; apply exp_0).
+      assert (N1 : exp (tt - r) * exp (r - tt) = 1) by (rewrite <- exp_plus; replace (tt - r + (r - tt)) with 0 by ring; apply exp_0).
+      assert (Y0 := exp_pos (- tt)). assert (Y1 := exp_pos (tt - r)).
+      assert (C0 : s * (al * (exp (- tt) / 2)) <= IZR (ceiling (a * U) (2 * fst E0))).
+      { eapply Rle_trans; [|apply ceiling_ge; lia]. rewrite !mult_IZR. fold s. rewrite <- AE. apply Rmult_le_reg_r with (2 * IZR (fst E0)); [lra|]. replace (s * al * s / (2 * IZR (fst E0)) * (2 * IZR (fst E0))) with (s * al * s) by (field; lra).
+        replace (s * (al * (exp (- tt) / 2)) * (2 * IZR (fst E0))) with (s * al * (exp (- tt) * IZR (fst E0))) by field. apply Rmult_le_compat_l; [lra|].
+        apply Rle_trans with (exp (- tt) * (s * exp tt)); [apply Rmult_le_compat_l; lra|]. replace (exp (- tt) * (s * exp tt)) with (s * (exp (- tt) * exp tt)) by ring. rewrite N0. lra. }
+      assert (C1 : s * (exp (tt - r) / 2) <= IZR (ceiling (U * U) (2 * fst E1))).
+      { eapply Rle_trans; [|apply ceiling_ge; lia]. rewrite !mult_IZR. fold s. apply Rmult_le_reg_r with (2 * IZR (fst E1)); [lra|]. replace (s * s / (2 * IZR (fst E1)) * (2 * IZR (fst E1))) with (s * s) by (field; lra).
+        replace (s * (exp (tt - r) / 2) * (2 * IZR (fst E1))) with (s * (exp (tt - r) * IZR (fst E1))) by field. apply Rmult_le_compat_l; [lra|].
+        apply Rle_trans with (exp (tt - r) * (s * exp (r - tt))); [apply Rmult_le_compat_l; lra|]. replace (exp (tt - r) * (s * exp (r - tt))) with (s * (exp (tt - r) * exp (r - tt))) by ring. rewrite N1. lra. }
+      apply FIN. rewrite !minus_IZR in D. fold s in D. lra.
+    + apply IZR_lt in L. rewrite !mult_IZR in L. fold s in L. rewrite <- RE, <- TE in L.
+      destruct (Rle_dec tt r) as [R1|_]; [exfalso; assert (tt * (s * IZR (g_eps_den g)) <= r * (s * IZR (g_eps_den g))) by (apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|auto]); lra|].
+      apply FIN. lra. Qed.
+End Right.
+Theorem covers_laplace_below_ok g h_num h_den B v : covers_laplace_below g h_num h_den B v = true ->
+  let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
+  g_source g = Laplace_noise /\ 0 <= g_eps g /\ nonneg L /\ tot L <= 1 /\
+  forall e, delta e L <= 0 \/ exists t, In t (laplace_tests g h_num h_den v) /\ delta e L <= lap_gain (g_eps g) (IZR t / IZR (unit (g_precision g))) (exp e).
+Proof. unfold covers_laplace_below. intros T. apply andb_prop in T as [T BG]. apply andb_prop in T as [T _]. apply andb_prop in T as [SO SG].
+  destruct (sound_guarantee_ok g SG) as [[HW [_ [He [Hd [_ [_ Ht]]]]]] S2]. destruct (g_source g) eqn:SE; try discriminate.
+  destruct (below_grid_ok (dot_laplace g) (g_precision g) (fun t a => lap_gain (g_eps g) (IZR t / IZR (unit (g_precision g))) a)
+    (fun t => lap_slope (g_eps g) (IZR t / IZR (unit (g_precision g)))) HW (fun t a b => lap_gain_linear _ _ _ _) (fun t => lap_slope_ge0 _ _) (fun t => lap_gain_most _ _)
+    (fun a t d => dot_laplace_ok g HW Ht Hd a t d) _ _ _ _ _ _ BG) as [N [M E]].
+  split; [auto|split; [exact (proj1 (proj2 S2))|auto]]. Qed.
