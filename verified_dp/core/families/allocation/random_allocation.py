@@ -16,7 +16,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.allocation.large_round import OneRound
-from verified_dp.core.families.allocation.put import Band, enclose_put, itemise_put, own_bits
+from verified_dp.core.families.allocation.put import Band, itemise_put, own_bits
 from verified_dp.core.kernel.balls import (
     BOUND_BITS,
     ball,
@@ -72,6 +72,8 @@ class RandomAllocationLoss(Unbounded, PlainLaw):
         found = self._shared(x)
         if found is None:
             return arb(0).union(arb.pos_inf())
+        from verified_dp.core.families.allocation.put_series import enclose_put  # not for a single step
+
         return enclose_put(self.rounds, self.noise_multiplier, found[0], power, found[1])
 
     def _stick(self, epsilon: arb, put: arb) -> arb:
