@@ -166,9 +166,9 @@ class RandomAllocationLoss(Unbounded, PlainLaw):
         return AllocationOnLine(self.rounds, self.noise_multiplier, self.order)
 
     def later_files(self, engine: str) -> tuple[str, ...]:
-        """The transform and the moments, for which a single step does not ask."""
-        single = engine == "verified_dp.core.kernel.composed"
-        return () if single else ("verified_dp.core.families.allocation.on_line",)
+        """Powers; and the transform and the moments, for which a single step does not ask."""
+        power, line = "verified_dp.core.engines.series", "verified_dp.core.families.allocation.on_line"
+        return (power,) if engine == "verified_dp.core.kernel.composed" else (power, line)
 
     def enclose_moment(self, exponent: arb) -> arb:
         """As that has it, and so all that follows."""
