@@ -166,8 +166,8 @@ KINDS_OF_CLAIMS = {
                           'sampling = { scheme = "random-allocation", rounds = 10 }'),
     "several epochs": ("add-or-remove", 'kind = "gaussian"\nnoise_multiplier = 2\ncount = 3\n'
                        'sampling = { scheme = "random-allocation", rounds = 10 }'),
-    "truncated": ("zero-out", 'kind = "gaussian"\nnoise_multiplier = 2\ncount = 10\n'
-                  'sampling = { scheme = "truncated-poisson", probability = "0.1", largest_batch = 20, population = 100 }'),
+    "truncated": ("zero-out", 'kind = "gaussian"\nnoise_multiplier = 2\ncount = 10\nsampling = { '
+                  'scheme = "truncated-poisson", probability = "0.1", largest_batch = 20, population = 100 }'),
     "randomized response": ("replace", 'kind = "randomized-response"\ncategories = 3\nnoise_probability = "0.5"'),
     "laplace and sampled gaussian": (
         "add-or-remove", 'kind = "laplace"\nscale = 3\nsensitivity = 1\n[[mechanism]]\nkind = "gaussian"\n'
