@@ -62,7 +62,8 @@ FAMILY_USES = {
     "votes": {"guarantees"},
 }
 """Which other families a family builds on."""
-TABLES = {"verified_dp.core.engines.table", "verified_dp.core.families.table"}
+TABLES = {"verified_dp.core.engines.table", "verified_dp.core.families.table", "verified_dp.core.families.lists"}
+"""Files of no family, which all families may use."""
 CHECKER = "verified_dp.core.kernel.certificate.check"
 
 

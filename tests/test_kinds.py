@@ -12,9 +12,9 @@ from golden import golden
 from kinds import LISTED, SCHEMA, SPEC, schema, spec_source, steps_schema, value_schema
 
 from verified_dp.core.families.allocation.mechanism import read_flag
+from verified_dp.core.families.lists import read_numbers
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.lists import read_numbers
 from verified_dp.core.kernel.mechanisms import up_to
 
 

@@ -14,7 +14,8 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp import ZCDP, ApproximateDP, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
-from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss, log_moment_at
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.single_step import log_moment_at
 from verified_dp.core.families.selection.mechanism import (
     NegativeBinomialRuns,
     NoisyMax,

@@ -32,14 +32,8 @@ from verified_dp.core.families.allocation.lognormal import (
 )
 from verified_dp.core.families.allocation.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
 from verified_dp.core.families.allocation.on_line import enclose_moments
-from verified_dp.core.families.allocation.put import (
-    PutValues,
-    enclose_put,
-    evaluate_put,
-    expand,
-    power_table,
-    put_values,
-)
+from verified_dp.core.families.allocation.put import PutValues, evaluate_put, put_values
+from verified_dp.core.families.allocation.put_series import enclose_put, expand, power_table
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
 from verified_dp.core.kernel.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss

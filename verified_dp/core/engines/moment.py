@@ -199,17 +199,10 @@ def _divergence(power: Fraction, size: arb) -> arb:
 
 
 @dataclass(frozen=True)
-class EarlierDivergences:
+class EarlierDivergences(MomentWitness):
     """The same fields, by another name; no tangent at 0 was admitted."""
 
-    powers: tuple[Fraction, ...]
-    weights: tuple[Fraction, ...]
-    low: Fraction
-    high: Fraction
-    prec: int
-
     kind: ClassVar[str] = "divergences"
-    method: ClassVar[str] = "renyi"
     sources: ClassVar[Mapping[str, str]] = {}
 
     def now(self) -> Witness:

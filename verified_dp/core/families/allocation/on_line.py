@@ -11,7 +11,7 @@ from flint import acb, arb, ctx
 from verified_dp.core.engines.rules import DiscreteRule
 from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.allocation.density_line import GaussianPart, Line, bound_left, choose_start
-from verified_dp.core.families.allocation.put import enclose_put
+from verified_dp.core.families.allocation.put_series import enclose_put
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, disc, integer_above, integer_below, upper_end
 from verified_dp.core.kernel.exact import SquareRoot, square

@@ -16,7 +16,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.engines.shared import kept
 from verified_dp.core.families.allocation.large_round import OneRound
-from verified_dp.core.families.allocation.put import Band, enclose_put, itemise_put, own_bits
+from verified_dp.core.families.allocation.put import Band, itemise_put, own_bits
 from verified_dp.core.kernel.balls import (
     BOUND_BITS,
     ball,
@@ -72,6 +72,8 @@ class RandomAllocationLoss(Unbounded, PlainLaw):
         found = self._shared(x)
         if found is None:
             return arb(0).union(arb.pos_inf())
+        from verified_dp.core.families.allocation.put_series import enclose_put  # not for a single step
+
         return enclose_put(self.rounds, self.noise_multiplier, found[0], power, found[1])
 
     def _stick(self, epsilon: arb, put: arb) -> arb:
@@ -164,9 +166,9 @@ class RandomAllocationLoss(Unbounded, PlainLaw):
         return AllocationOnLine(self.rounds, self.noise_multiplier, self.order)
 
     def later_files(self, engine: str) -> tuple[str, ...]:
-        """The transform and the moments, for which a single step does not ask."""
-        single = engine == "verified_dp.core.kernel.composed"
-        return () if single else ("verified_dp.core.families.allocation.on_line",)
+        """Powers; and the transform and the moments, for which a single step does not ask."""
+        power, line = "verified_dp.core.engines.series", "verified_dp.core.families.allocation.on_line"
+        return (power,) if engine == "verified_dp.core.kernel.composed" else (power, line)
 
     def enclose_moment(self, exponent: arb) -> arb:
         """As that has it, and so all that follows."""

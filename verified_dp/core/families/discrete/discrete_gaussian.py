@@ -131,7 +131,6 @@ class DiscreteGaussianLoss(PlainLaw, Unbounded):
                       upper_end(2 * enclose_distribution(s2, shift - reach - 1)))
 
 
-
 _WIDEST = 100
 """A threshold known no better than this is not worth a sum for each integer in it."""
 

@@ -11,7 +11,8 @@ from verified_dp.core.families.discrete.mechanism import (
     DiscreteLaplaceVector,
 )
 from verified_dp.core.families.groups.pair import group_step
-from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
+from verified_dp.core.families.sampling.shifts import random_shift, refuse_sample, shifted_sample
+from verified_dp.core.families.sampling.steps import Setting
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import square_root
 from verified_dp.core.kernel.steps import Step, step_of, with_theorem

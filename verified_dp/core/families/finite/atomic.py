@@ -131,7 +131,6 @@ class AtomicLaw(PlainLaw):
         return Listed([(loss, p) for (p, _), loss in finite] or [(arb(0), arb(0))], arb(0))
 
 
-
 @dataclass(frozen=True)
 class FiniteLoss(AtomicLaw):
     """Two exact probability vectors as `masses` = ((p, q), ...), in the order at hand."""
@@ -190,7 +189,6 @@ class FiniteLoss(AtomicLaw):
     def rational_masses(self) -> Sequence[tuple[Fraction, Fraction]]:
         """Those stated."""
         return self.masses
-
 
 
 @proved_by("T47-enumeration")
@@ -256,7 +254,6 @@ class OddsLoss(AtomicLaw):
         return ((mass, Fraction(0)), (1 - mass, 1 - mass), (Fraction(0), mass)) if self.epsilon == 0 else None
 
 
-
 @dataclass(frozen=True)
 class DiscreteLaplaceLoss(AtomicLaw):
     """Noise of mass (1-r)/(1+r) r^|x| on the integers, r = e^{-1/scale}, and an integer shift `sensitivity` >= 1."""
@@ -294,7 +291,6 @@ class DiscreteLaplaceLoss(AtomicLaw):
     def outcomes(self) -> int:
         """Those of different losses."""
         return self.sensitivity + 1
-
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,6 @@ class ClosedFormLaw(PlainLaw):
         return exact_infinity_mass(self.loss)
 
 
-
 @dataclass(frozen=True)
 class AtomicProduct(AtomicLaw):
     """The law of a composition of steps with finitely many outcomes each: again finitely many."""
@@ -124,7 +123,6 @@ class AtomicProduct(AtomicLaw):
     def infinity_fraction(self) -> Fraction | None:
         """That of the composition."""
         return exact_infinity_mass(self.loss)
-
 
 
 @proved_by("T73-sampled-composition")

@@ -8,10 +8,10 @@ from fractions import Fraction
 from itertools import pairwise
 from math import lcm  # exact: integers
 
+from verified_dp.core.families.lists import check_length, read_distribution, read_numbers
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.lists import check_length, read_distribution, read_numbers
 from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Kind, Release, up_to
 from verified_dp.core.kernel.theorems import proved_by
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MatrixGaussian, MixtureOfGaussians, TreeAggregation
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.sampling.steps import Setting, mixed_pair, mixture_words, refuse_sample, sampled_step
+from verified_dp.core.families.sampling.shifts import mixed_pair, refuse_sample
+from verified_dp.core.families.sampling.steps import Setting, mixture_words, sampled_step
 from verified_dp.core.kernel.composition import Component, Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.steps import DominatingPair, Step, pair_in_order, refuse, step_of, zero_out

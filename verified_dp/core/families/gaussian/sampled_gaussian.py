@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import arb
 
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place, mirrored
-from verified_dp.core.engines.shared import binomial_mass, kept
-from verified_dp.core.kernel.balls import ball, integer_below, upper_end
+from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import SquareRoot, square
@@ -99,7 +98,7 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
                      shift if self.order == "remove" else -shift)
 
     def later_files(self, engine: str) -> tuple[str, ...]:
-        """Its curve, which engines do not ask for that have its nodes."""
+        """Its curve and whole moments, which engines do not ask for that have its nodes."""
         return () if engine in _BY_NODES else ("verified_dp.core.families.gaussian.single_step",)
 
     @property
@@ -166,32 +165,14 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
         plain = PlainLaw.bound_log_moment(self, exponent)
         if self.order == "add":
             plain = plain.min(-exponent * (1 - ball(self.sampling_probability)).log())
-        if self.order == "symmetric" or not exponent < _MOST_INTEGER:
+        if self.order == "symmetric":
             return plain
-        low = integer_below(exponent)
-        if not exponent <= low + 1:
-            return plain
-        q, s = self.sampling_probability, self.noise_multiplier
-        left, right = (log_moment_at(q, s, n) if n else arb(0) for n in (low, low + 1))
-        return upper_end(plain.min(left + (right - left) * (exponent - low)))
+        from verified_dp.core.families.gaussian.single_step import bound_by_integers
+
+        bound = bound_by_integers(self.sampling_probability, self.noise_multiplier, exponent)
+        return plain if bound is None else upper_end(plain.min(bound))
 
     @proved_by("T07-ends")
     def enclose_largest_loss(self) -> arb | None:
         """Enclose the supremum of the loss: -log(1-q) in the add order; None where it is infinite."""
         return -(1 - ball(self.sampling_probability)).log() if self.order == "add" else None
-
-
-_MOST_INTEGER = 256
-"""Sums of more terms would take too long."""
-
-
-@kept(4096)
-@proved_by("T214-sampled-moments")
-def log_moment_at(q: Fraction, s: Fraction | SquareRoot, n: int) -> arb:
-    """Enclose log E[e^{n L}] of the remove order for an integer n > 0.
-
-    It is log of sum_j C(n+1, j) (1-q)^{n+1-j} q^j e^{j (j-1) / (2 s^2)}, j = 0..n+1.
-    """
-    half = 1 / (2 * ball(s) ** 2)
-    terms = (binomial_mass(n + 1, j, ball(q), ball(1 - q)) * (half * (j * (j - 1))).exp() for j in range(n + 2))
-    return sum(terms, arb(0)).log()

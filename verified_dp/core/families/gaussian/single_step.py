@@ -1,4 +1,4 @@
-"""One Poisson-sampled Gaussian step in each order: its hockey-stick divergence, tails and density (T14, T60).
+"""One Poisson-sampled Gaussian step in each order: hockey-stick divergence, tails, density, moments (T14, T60, T214).
 
 Written with alpha = e^x, q the sampling probability, s the noise multiplier. Where a comparison cannot be decided
 in balls, a bound that holds on both sides of it is returned.
@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.core.kernel.balls import ball, normal_density, normal_tail, upper_end
+from verified_dp.core.engines.shared import binomial_mass, kept
+from verified_dp.core.kernel.balls import ball, integer_below, normal_density, normal_tail, upper_end
 from verified_dp.core.kernel.exact import SquareRoot
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -117,3 +118,34 @@ def _mirror_density(q: arb, s: arb, t: arb) -> arb:
     with_it, mirrored = (q * ((2 * sign * t - 1) / (2 * s * s)).exp() for sign in (1, -1))
     shares = with_it / (1 - q + with_it) + mirrored / (1 - q + mirrored)
     return normal_density(t, s * s) * (1 - q + with_it) * s * s / shares
+
+
+_MOST_INTEGER = 256
+"""Sums of more terms would take too long."""
+
+
+@kept(4096)
+@proved_by("T214-sampled-moments")
+def log_moment_at(q: Fraction, s: Multiplier, n: int) -> arb:
+    """Enclose log E[e^{n L}] of the remove order for an integer n > 0.
+
+    It is log of sum_j C(n+1, j) (1-q)^{n+1-j} q^j e^{j (j-1) / (2 s^2)}, j = 0..n+1.
+    """
+    half = 1 / (2 * ball(s) ** 2)
+    terms = (binomial_mass(n + 1, j, ball(q), ball(1 - q)) * (half * (j * (j - 1))).exp() for j in range(n + 2))
+    return sum(terms, arb(0)).log()
+
+
+@proved_by("T214-sampled-moments")
+def bound_by_integers(q: Fraction, s: Multiplier, exponent: arb) -> arb | None:
+    """Bound log E[e^{l L}] of the remove order by chords of its values at integers up to 256.
+
+    None beyond, and where l is near an integer but not known to be one.
+    """
+    if not exponent < _MOST_INTEGER:
+        return None
+    low = integer_below(exponent)
+    if not exponent <= low + 1:
+        return None
+    left, right = (log_moment_at(q, s, n) if n else arb(0) for n in (low, low + 1))
+    return left + (right - left) * (exponent - low)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from verified_dp.core.families.lists import check_length, read_numbers
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.lists import check_length, read_numbers
 from verified_dp.core.kernel.mechanisms import Kind, Release
 
 

@@ -17,7 +17,8 @@ from flint import arb
 from verified_dp.core.engines.moment import bound_log_moments
 from verified_dp.core.engines.shared import binomial_mass, kept, least_upper
 from verified_dp.core.families.guarantees.renyi import MomentBound
-from verified_dp.core.families.sampling.steps import Setting, mixed_pair
+from verified_dp.core.families.sampling.shifts import mixed_pair
+from verified_dp.core.families.sampling.steps import Setting
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported

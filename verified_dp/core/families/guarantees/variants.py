@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from verified_dp.core.families.groups.pair import for_group, group_step, refuse_group
 from verified_dp.core.families.guarantees.mechanism import ZCDP
-from verified_dp.core.families.sampling.steps import Setting, refuse_sample, sampled_step
+from verified_dp.core.families.sampling.shifts import refuse_sample
+from verified_dp.core.families.sampling.steps import Setting, sampled_step
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.steps import Step, step_of
 from verified_dp.core.kernel.theorems import proved_by

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from verified_dp.core.families.laplace.laplace import OnInterval, between, bound_past_half_turn, on_interval
+from verified_dp.core.families.laplace.laplace import OnInterval, between, on_interval
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -65,20 +65,9 @@ class BoundedRangeLoss(OnInterval):
         mu, shifted = ball(self.bounded_range), z + arb(1) / 2
         return (shifted * mu).sinh() / (2 * shifted * (mu / 2).sinh())
 
-    def enclose_moment(self, exponent: arb) -> arb:
-        """Enclose M(l)."""
-        return self.enclose_transform(acb(exponent)).real
-
-    @proved_by("T43-bounded-range", "T41-laplace-tail")
-    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(c+iw)| for w >= W: G(W), or |M(c+iW)| and G beyond pi/(2 mu) where W is at most that.
-
-        G(w) = cosh((c+1/2) mu) / (2 |c+1/2+iw| sinh(mu/2)).
-        """
-        return bound_past_half_turn(self, tilt, frequency, self._bound_far)
-
     @proved_by("T43-bounded-range")
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
+        """cosh((c+1/2) mu) / (2 |c+1/2+iW| sinh(mu/2))."""
         mu, shifted = ball(self.bounded_range), acb(tilt + arb(1) / 2, frequency)
         return upper_end((shifted.real * mu).cosh() / (2 * abs(shifted) * (mu / 2).sinh()))
 

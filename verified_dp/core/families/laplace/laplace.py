@@ -81,6 +81,21 @@ class OnInterval(Law, Protocol):
         """Enclose mu."""
         return ball(self.largest_loss())
 
+    def enclose_transform(self, z: acb) -> acb:
+        """Enclose M(z)."""
+
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose M(l)."""
+        return self.enclose_transform(acb(exponent)).real
+
+    def _bound_far(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(c+iw)| for w >= W > 0."""
+
+    @proved_by("T41-laplace-tail")
+    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(c+iw)| for w >= W by `_bound_far`, or |M(c+iW)| and that past pi/(2 mu) where W is at most that."""
+        return bound_past_half_turn(self, tilt, frequency, self._bound_far)
+
 
 @dataclass(frozen=True)
 class LaplaceLoss(OnInterval):
@@ -132,20 +147,9 @@ class LaplaceLoss(OnInterval):
         mu = ball(self.ratio)
         return ((z * mu).exp() * (1 + z) + (-(1 + z) * mu).exp() * z) / (1 + 2 * z)
 
-    def enclose_moment(self, exponent: arb) -> arb:
-        """Enclose M(l)."""
-        return self.enclose_transform(acb(exponent)).real
-
-    @proved_by("T41-laplace-tail")
-    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(c+iw)| for w >= W: G(W), or |M(c+iW)| and G beyond pi/(2 mu) where W is at most that.
-
-        G(w) = (e^{c mu} |1+c+iw| / |1/2+c+iw| + e^{-(1+c) mu}) / 2.
-        """
-        return bound_past_half_turn(self, tilt, frequency, self._bound_far)
-
     @proved_by("T41-laplace-tail")
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
+        """(e^{c mu} |1+c+iW| / |1/2+c+iW| + e^{-(1+c) mu}) / 2."""
         mu = ball(self.ratio)
         shrink = abs(acb(1 + tilt, frequency)) / abs(acb(tilt + arb(1) / 2, frequency))
         return upper_end(((tilt * mu).exp() * shrink + (-(1 + tilt) * mu).exp()) / 2)

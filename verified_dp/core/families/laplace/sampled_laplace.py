@@ -186,7 +186,6 @@ class SampledLaplaceLoss(SampledLoss):
         return (VALUE + _RULE) * words(prec)
 
 
-
 def on_sample(base: OnInterval, probability: Fraction, order: str) -> SampledLaplaceLoss | None:
     """The law of `base` on a Poisson sample, where its largest loss is not too large."""
     return SampledLaplaceLoss(base, probability, order) if base.largest_loss() <= LARGEST_RATIO else None

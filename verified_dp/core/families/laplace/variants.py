@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from verified_dp.core.families.laplace.mechanism import Laplace, LaplaceVector
-from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
+from verified_dp.core.families.sampling.shifts import random_shift, refuse_sample, shifted_sample
+from verified_dp.core.families.sampling.steps import Setting
 from verified_dp.core.kernel.steps import Step
 from verified_dp.core.kernel.theorems import proved_by
 

@@ -6,11 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
-from verified_dp.core.families.sampling.steps import (
-    Setting,
-    mixture_words,
-    sampled_step,
-)
+from verified_dp.core.families.sampling.steps import Setting, mixture_words, sampled_step
 from verified_dp.core.kernel.composition import Component, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square

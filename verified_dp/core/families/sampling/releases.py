@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from verified_dp.core.families.sampling.pair import gaussian_sample
-from verified_dp.core.families.sampling.steps import Setting, mixed_pair, random_shift, refuse_sample
+from verified_dp.core.families.sampling.shifts import mixed_pair, random_shift, refuse_sample
+from verified_dp.core.families.sampling.steps import Setting
 from verified_dp.core.kernel.composition import Composition, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import square_root
