@@ -131,5 +131,5 @@ def test_few_bits_end_soon(prec: int) -> None:
 def test_steps_that_reveal_everything_say_so() -> None:
     """A standard deviation of 1/1000 on integers: delta is 1 but for what no grid shows, instead of a crash."""
     loss = ComposedLoss("symmetric", ((DiscreteGaussianLoss(1 / HUGE, 1), 2),), F(0))
-    bounds = OneDirection(loss).enclose(F(1), 13, "auto", Budget(20)).bounds
+    bounds = OneDirection(loss).enclose(F(1), 32, "auto", Budget(20)).bounds
     assert bounds.lower > 1 - arb(2) ** -30 and bounds.upper == 1
