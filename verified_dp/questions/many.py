@@ -28,7 +28,7 @@ from verified_dp.core.kernel.evaluation import Ends
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.questions.curve import middle_first
-from verified_dp.search.answer import Answer
+from verified_dp.search.answer import Answer, exceed, stay_below
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at
 from verified_dp.search.following import Following
 from verified_dp.search.line import as_float, dyadic
@@ -351,7 +351,7 @@ class Many:
         others, found = [other for other in self._orders if other is not order], dict[int, Found]()
         for i, ((below, method), (above, _)) in self._along(order, places).items():
             (low, high), target = places[i], targets[i]
-            if below.exceed(target) and above.stay_below(target) and self._are_below(
+            if exceed(below, target) and stay_below(above, target) and self._are_below(
                     others, high, lower_end(ball(target))):
                 found[i] = self._found((Dyadic.of_fraction(low), Dyadic.of_fraction(high)), order, below, method)
         return found
