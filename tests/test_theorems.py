@@ -341,7 +341,7 @@ def test_other_rooms_are_not_reached() -> None:
     assert found(**{"verified_dp.papers.c": "def g(x): return 3"}) != found()
 
 
-UNPROVED = {"check_version", "is_quick", "is_rational", "own_units"}
+UNPROVED = {"check_version", "is_quick", "own_units"}
 """Helpers that decide no bound: which arithmetic is there, what is quick, what is a fraction, and what it costs."""
 
 

@@ -11,7 +11,7 @@ from flint import acb, arb, ctx
 from verified_dp import DiscreteGaussian, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
 from verified_dp.core.engines.contour import LineValues
 from verified_dp.core.engines.rays import RaysValues
-from verified_dp.core.engines.series import cut, turned_sum
+from verified_dp.core.engines.shared import cut, turned_sum
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composition import Mechanism
 from verified_dp.search import along

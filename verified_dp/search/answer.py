@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import upper_dyadic
+from verified_dp.core.kernel.balls import ball, upper_dyadic
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import InconsistentEnclosures, Undecided
@@ -99,3 +99,13 @@ def intersect(answers: Sequence[Answer]) -> Answer:
     bounds = Bounds(low.bounds.lower, high.bounds.upper, best.bounds.budget,
                     low.bounds.exact_lower, high.bounds.exact_upper)
     return Answer(best.epsilon, best.witness, best.values, bounds, ends)
+
+
+def exceed(bounds: Bounds, target: Fraction) -> bool:
+    """Whether delta > target is certain."""
+    return bool(bounds.lower > ball(target)) if bounds.exact_lower is None else bounds.exact_lower > target
+
+
+def stay_below(bounds: Bounds, target: Fraction) -> bool:
+    """Whether delta <= target is certain."""
+    return bool(bounds.upper <= ball(target)) if bounds.exact_upper is None else bounds.exact_upper <= target

@@ -11,9 +11,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.engines.atoms import is_atomic
 from verified_dp.core.engines.direct import DirectLaw
-from verified_dp.core.engines.rules import RuleLaw
+from verified_dp.core.engines.rules import RuleLaw, is_atomic
 from verified_dp.search.covers import Spread
 from verified_dp.search.deadline import check_time
 

@@ -127,7 +127,8 @@ class OneDirection(Estimates):
     def exactly(self, epsilon: Fraction) -> Answer | None:
         """delta(eps) as a rational number, where it is known as one."""
         answer = self.evaluate(epsilon, ExactWitness(max(ctx.prec, 64) + 64))
-        return answer if answer.bounds.is_rational else None
+        exact = answer.bounds.exact_lower
+        return answer if exact is not None and exact == answer.bounds.exact_upper else None
 
     def is_past_support(self, epsilon: Fraction, bits: float) -> bool:
         """Whether no finite loss is larger: then delta(eps) is known."""

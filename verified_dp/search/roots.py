@@ -16,7 +16,7 @@ from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.search.answer import Answer, width_bits
+from verified_dp.search.answer import Answer, exceed, stay_below, width_bits
 from verified_dp.search.deadline import Budget, OutOfTime, check_time, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
@@ -57,13 +57,13 @@ class Bracket:
 @proved_by("T13-epsilon-of-delta")
 def is_above(answer: Answer, target: Fraction) -> bool:
     """Whether delta(eps) > target is certain, so that eps(target) > eps."""
-    return answer.bounds.exceed(target)
+    return exceed(answer.bounds, target)
 
 
 @proved_by("T13-epsilon-of-delta")
 def is_below(answer: Answer, target: Fraction) -> bool:
     """Whether delta(eps) <= target is certain, so that eps(target) <= eps."""
-    return answer.bounds.stay_below(target)
+    return stay_below(answer.bounds, target)
 
 
 def bracket_epsilon(order: OneDirection, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:

@@ -13,8 +13,9 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.core.engines import truncated
-from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_exact
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.pieces import count_pieces
+from verified_dp.core.engines.sums import is_exact
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss

@@ -12,7 +12,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines.powers import Column, enclose_products
-from verified_dp.core.engines.series import cut, enclose_power, turned_sum
+from verified_dp.core.engines.shared import cut, enclose_power, turned_sum
 from verified_dp.core.kernel.balls import ball
 
 

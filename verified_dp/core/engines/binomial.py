@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from flint import arb, ctx, fmpz
 
-from verified_dp.core.engines.atoms import is_atomic
+from verified_dp.core.engines.rules import is_atomic
 from verified_dp.core.engines.shared import binomial_mass
 from verified_dp.core.kernel.balls import integer_below, largest, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss

@@ -31,11 +31,6 @@ def is_quick(loss: ComposedLoss) -> bool:
     return is_plain(loss) or _sums().is_quick(loss)
 
 
-def is_exact(loss: ComposedLoss) -> bool:
-    """Whether the composition of pieces is a sum of few enough terms."""
-    return _sums().is_exact(loss)
-
-
 def is_plain(loss: ComposedLoss) -> bool:
     """Whether nothing is summed."""
     return not loss.parts or is_single(loss)

@@ -32,7 +32,7 @@ from verified_dp.core.engines.nodes import (
 )
 from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
 from verified_dp.core.engines.rules import RuleLaw
-from verified_dp.core.engines.series import cut, turned_sum
+from verified_dp.core.engines.shared import cut, turned_sum
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss

@@ -17,7 +17,6 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.atoms import is_atomic
 from verified_dp.core.engines.direct import is_direct
 from verified_dp.core.engines.expansion_cells import (
     HIGHEST,
@@ -32,6 +31,7 @@ from verified_dp.core.engines.expansion_cells import (
 )
 from verified_dp.core.engines.lines import has_nodes, lines
 from verified_dp.core.engines.nodes import count_nodes
+from verified_dp.core.engines.rules import is_atomic
 from verified_dp.core.engines.tilted_moments import MomentRule, MomentTable, has_range, tabulate_moments
 from verified_dp.core.kernel.balls import ball, lower_end, normal_density, normal_tail, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum

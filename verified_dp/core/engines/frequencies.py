@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from flint import acb, arb, ctx, fmpq
 
 from verified_dp.core.engines.powers import turn_sums
-from verified_dp.core.engines.series import enclose_power
+from verified_dp.core.engines.shared import enclose_power
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, root_above

@@ -9,10 +9,9 @@ from itertools import pairwise
 
 from flint import acb, arb
 
-from verified_dp.core.engines.atoms import is_atomic
 from verified_dp.core.engines.direct import DirectLaw, direct_parts, is_direct
 from verified_dp.core.engines.powers import turn_sums
-from verified_dp.core.engines.rules import is_on_lines, is_ruled
+from verified_dp.core.engines.rules import is_atomic, is_on_lines, is_ruled
 from verified_dp.core.kernel.balls import integer_above, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law, Listed

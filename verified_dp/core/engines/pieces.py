@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
-from verified_dp.core.engines.atoms import HasAtoms, is_atomic
+from verified_dp.core.engines.rules import HasAtoms, is_atomic
 from verified_dp.core.engines.shared import kept
 from verified_dp.core.kernel.balls import integer_above, largest, plus_minus, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss

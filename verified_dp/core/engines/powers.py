@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.engines.series import enclose_power, split
-from verified_dp.core.engines.shared import all_powers
+from verified_dp.core.engines.shared import all_powers, enclose_power, split
 from verified_dp.core.kernel.balls import BOUND_BITS, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced, words

@@ -34,8 +34,7 @@ from verified_dp.core.engines.nodes import (
     enclose_families,
     work_of_nodes,
 )
-from verified_dp.core.engines.series import enclose_power
-from verified_dp.core.engines.shared import all_powers, gauss_rule
+from verified_dp.core.engines.shared import all_powers, enclose_power, gauss_rule
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, largest, smallest, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss

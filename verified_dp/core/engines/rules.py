@@ -1,4 +1,4 @@
-"""Laws whose transform is a sum over nodes that are known beforehand."""
+"""Laws whose transform is a sum over nodes that are known beforehand, and laws with finitely many outcomes."""
 
 from __future__ import annotations
 
@@ -56,3 +56,23 @@ def is_ruled(law: Law) -> TypeGuard[RuleLaw]:
 def is_on_lines(law: Law) -> TypeGuard[LineLaw]:
     """Whether its transform is known on vertical lines alone."""
     return offers(law, LineLaw)
+
+
+@runtime_checkable
+class HasAtoms(Law, Protocol):
+    """A law with finitely many outcomes."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many, or more."""
+
+    def enclose_finite_atoms(self) -> list[tuple[arb, arb]]:
+        """The masses under P and under Q of the outcomes with a finite loss and positive P mass."""
+
+    def lattice(self) -> tuple[arb, list[int]] | None:
+        """(step x, indices n): the i-th finite atom has loss n_i x; None where no such x is known."""
+
+
+def is_atomic(law: Law) -> TypeGuard[HasAtoms]:
+    """Whether it has finitely many outcomes."""
+    return offers(law, HasAtoms)

@@ -17,11 +17,11 @@ from functools import cached_property
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.atoms import is_atomic
 from verified_dp.core.engines.direct import DirectLaw, is_direct
 from verified_dp.core.engines.lines import has_nodes
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.rules import is_atomic
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported

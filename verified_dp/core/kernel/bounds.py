@@ -32,19 +32,6 @@ class Bounds:
         low = lower_dyadic(self.lower) if self.exact_lower is None else end_of(self.exact_lower)
         return low, upper_dyadic(self.upper) if self.exact_upper is None else end_of(self.exact_upper)
 
-    @property
-    def is_rational(self) -> bool:
-        """Whether delta is known as a rational number."""
-        return self.exact_lower is not None and self.exact_lower == self.exact_upper
-
-    def exceed(self, target: Fraction) -> bool:
-        """Whether delta > target is certain."""
-        return bool(self.lower > ball(target)) if self.exact_lower is None else self.exact_lower > target
-
-    def stay_below(self, target: Fraction) -> bool:
-        """Whether delta <= target is certain."""
-        return bool(self.upper <= ball(target)) if self.exact_upper is None else self.exact_upper <= target
-
 
 @proved_by("T33-sum-and-errors")
 def bounds_from_sum(total: arb, both_sides: dict[str, arb], above_only: dict[str, arb]) -> Bounds:

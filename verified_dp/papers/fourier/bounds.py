@@ -13,7 +13,7 @@ from flint import acb, acb_poly, arb, ctx
 
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step, total_shift
 from verified_dp.core.engines.lattice import enclose_infinities
-from verified_dp.core.engines.series import enclose_power
+from verified_dp.core.engines.shared import enclose_power
 from verified_dp.core.kernel.balls import ball, disc, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss

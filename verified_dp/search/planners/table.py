@@ -8,10 +8,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from verified_dp.core.engines.atoms import is_atomic
 from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.engines.rules import is_on_lines
+from verified_dp.core.engines.rules import is_atomic, is_on_lines
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search.planners.plan import Planner
 

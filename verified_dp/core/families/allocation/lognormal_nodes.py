@@ -12,8 +12,7 @@ from fractions import Fraction
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
-from verified_dp.core.engines.series import cut
-from verified_dp.core.engines.shared import all_powers, kept, powers
+from verified_dp.core.engines.shared import all_powers, cut, kept, powers
 from verified_dp.core.kernel.balls import (
     BOUND_BITS,
     ball,

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.series import enclose_power
-from verified_dp.core.engines.shared import kept
+from verified_dp.core.engines.shared import enclose_power, kept
 from verified_dp.core.families.allocation.hyperbola import CELL, Arm, Piece
 from verified_dp.core.families.allocation.hyperbola_choice import (
     End,

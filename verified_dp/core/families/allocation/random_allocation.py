@@ -167,7 +167,7 @@ class RandomAllocationLoss(Unbounded, PlainLaw):
 
     def later_files(self, engine: str) -> tuple[str, ...]:
         """Powers; and the transform and the moments, for which a single step does not ask."""
-        power, line = "verified_dp.core.engines.series", "verified_dp.core.families.allocation.on_line"
+        power, line = "verified_dp.core.engines.shared", "verified_dp.core.families.allocation.on_line"
         return (power,) if engine == "verified_dp.core.kernel.composed" else (power, line)
 
     def enclose_moment(self, exponent: arb) -> arb:
