@@ -18,8 +18,7 @@ from verified_dp.core.engines.closed import ClosedFormValues, is_integral, is_pl
 from verified_dp.core.engines.frequencies import Frequencies
 from verified_dp.core.engines.lattice import LatticeValues, LatticeWitness
 from verified_dp.core.engines.pieces import Tail, enclose_tails, even_and_odd, prepare_all, spare_bits
-from verified_dp.core.engines.series import cut
-from verified_dp.core.engines.shared import binomial_mass
+from verified_dp.core.engines.shared import binomial_mass, cut
 from verified_dp.core.kernel.balls import (
     ball,
     integer_above,

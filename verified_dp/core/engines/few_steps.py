@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb, ctx, fmpz
 
-from verified_dp.core.engines.atoms import is_atomic
+from verified_dp.core.engines.rules import is_atomic
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
