@@ -50,8 +50,8 @@ LOST, SPARE, TRIES = 96.0, 4.0, 4
 """Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
 MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
-PER_TERM = 2e-7
-"""Seconds for one term of a sum at one eps."""
+PER_TERM, EACH = 2e-7, 0.05
+"""Seconds for one term of a sum at one eps, and for each eps, where a question of its own may take as many."""
 MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
 """Bits that one sum over outcomes may lose along its stretch; its share of the seconds left, and seconds, at most."""
 CELL_BITS = 30.0
@@ -259,9 +259,12 @@ class Following(OneDirection):
             tilts = choose_tilts(self.float_model, stretch, wanted)
             if tilts.lost > LOST:
                 return [part[:len(part) // 2 + 1], part[len(part) // 2:]]
-            found = self._evaluated(part, stretch, tilts, wanted, budget)
-            if found is None:
+            choose, seconds = self._chosen(part, stretch, tilts, wanted)
+            if seconds > EACH * len(part) and seconds > len(part) * self._alone(part[len(part) // 2], bits):
+                return [part[:len(part) // 2 + 1], part[len(part) // 2:]] if len(part) > 2 * LEAST else []
+            if not budget.allows(seconds):
                 break
+            found = self.evaluate(part[len(part) // 2], choose())
             bounds = enclose_along(found.values, [part[i] for i in stretch.places])
             reached = min(map(width_bits, bounds))
             if reached >= bits or reached < before + 1:
@@ -320,9 +323,14 @@ class Following(OneDirection):
         """By how much the estimate may exceed log delta."""
         return ROUGHLY * math.log(2) if saddle.curvature * saddle.tilt**2 > ROUGH else 0.0
 
-    def _evaluated(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float,
-                   budget: Budget) -> Answer | None:
-        """By a line or a path for the whole stretch; None where there is no time."""
+    def _alone(self, epsilon: Fraction, bits: float) -> float:
+        """About the seconds that one eps takes by a line of its own, or a path where steps are few."""
+        line = plan_line(self.float_model, as_float(epsilon), self.saddle(epsilon), bits).seconds
+        return min(line, EACH) if self.few and not self.loss.direct_parts else line
+
+    def _chosen(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float) -> tuple[
+            Callable[[], Witness], float]:
+        """A line or a path for the whole stretch, and the seconds it takes."""
         model, start = self.float_model, as_float(part[0])
         saddles = [stretch.saddle(tilt, saddle_at(model, start, tilt).curvature) for tilt in (tilts.line, tilts.path)]
         line = plan_line(model, start, saddles[0], bits, length=stretch.length)
@@ -332,7 +340,7 @@ class Following(OneDirection):
             rays = self._rays(part, stretch, bits)
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
-        return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None
+        return choose, seconds
 
     def _rays(self, part: Sequence[Fraction], stretch: Stretch, bits: float) -> RaysPlan | None:
         """Two rays for the whole stretch, by the size of delta if one large loss decides."""
