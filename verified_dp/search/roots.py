@@ -252,7 +252,7 @@ class _Question:
                 if measured and _STRAIGHT * abs(gap) < near:
                     return there, slope
             else:
-                there = _jump_guess(self.order, self.target, low, epsilon)
+                there = jump_guess(self.order, self.target, low, epsilon)
             inside = there > low and (high is None or there < high)
             epsilon = there if inside else moved_by((low + high) / 2 if high else 2 * low, 0.0, bits)
         return epsilon, slope
@@ -367,7 +367,7 @@ def _jump_start(order: OneDirection, target: Fraction, above: Fraction, tilt: fl
         return above, tilt
     if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
         return above, tilt
-    epsilon = _jump_guess(order, target, Fraction(0), above)
+    epsilon = jump_guess(order, target, Fraction(0), above)
     fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
     return (epsilon, fall / (0.01 * as_float(epsilon))) if 0 < fall < math.inf else (above, tilt)
 
@@ -377,7 +377,7 @@ def log_of(value: Fraction) -> arb:
     return ball(value).log()
 
 
-def _jump_guess(order: OneDirection, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
+def jump_guess(order: OneDirection, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
     """Where delta would equal the target if one large loss decided, by bisection between low and high."""
     goal = float(log_of(target))
     for _ in range(16):
