@@ -35,9 +35,9 @@ from verified_dp.search.deadline import Budget, OutOfTime, ending_at
 from verified_dp.search.following import Following
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.roots import guess_epsilon, is_below, log_of
+from verified_dp.search.roots import guess_epsilon, is_below, jump_guess, log_of
 
-FEW_KNOTS, KNOTS, SHARP, COARSE = 32, 48, 30.0, 8.0
+FEW_KNOTS, KNOTS, SHARP, COARSE = 32, 56, 30.0, 8.0
 """Points of the interpolant for few digits and for many, the bits asked at them, and those that are enough where they
 are there."""
 LEAST, REACH, FACTOR = 16, 1e-3, Fraction(3)
@@ -241,12 +241,14 @@ class Many:
 
     @staticmethod
     def _guessed(order: Following, target: Fraction, factor: Fraction) -> float:
-        """About eps(target * factor), or eps(target) where that lies past the largest loss."""
+        """About eps(target * factor), or eps(target) where that lies past the largest loss; the least one in doubt."""
         for goal in (min(target * factor, Fraction(1, 2)), target):
             inside = order.log_estimate(Fraction(0)) > float(log_of(goal))
             found = as_float(guess_epsilon(order, goal)[0]) if inside else 0.0
             if found < order.model.largest:
                 break
+        if factor > 1 and order.jumps and order.loss.order != "add":  # where first-order estimates may be far too large
+            found = min(found, as_float(jump_guess(order, goal, Fraction(0), dyadic(found or 1.0))))
         return found
 
     @proved_by("T13-epsilon-of-delta", "T16-reversal")

@@ -52,6 +52,8 @@ _INTEGRAL_BITS = 10
 """Of an integral in place of an estimate."""
 VERY_FEW, FEW_POINTS = 4, 500
 """Steps of which all outcomes are listed where one of them has no more than so many."""
+NEAR_JUMP = 7.0
+"""Where log delta by one large loss is less by no more, both are rough."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 
@@ -178,10 +180,14 @@ class Estimates:
         lost = not math.isfinite(saddle.log_delta) or saddle.tilt > LARGEST_TILT
         return lost or (bool(lines(self.loss).node_parts) and saddle.log_delta < FAINTEST)
 
-    def is_rough(self, saddle: Saddle) -> bool:
-        """Whether the first-order estimate may be far from delta: where the variance rises steeply up to the tilt."""
+    def is_rough(self, epsilon: Fraction, saddle: Saddle) -> bool:
+        """Whether the first-order estimate may be far from delta: where the variance rises steeply up to the tilt, or
+        one large loss gives less, but not far less.
+        """
         c, model = saddle.tilt, self.float_model
-        if self.few or saddle.curvature * c**2 <= ROUGH:
+        if self.few:
+            return -NEAR_JUMP < self.log_jump(epsilon) - saddle.log_delta < -1
+        if saddle.curvature * c**2 <= ROUGH:
             return False
         return model.cumulants(c)[2] > STEEP * model.cumulants(0.7 * c)[2]
 

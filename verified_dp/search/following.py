@@ -51,8 +51,8 @@ LOST, SPARE, TRIES = 96.0, 4.0, 4
 """Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
 MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
-PER_TERM = 2e-7
-"""Seconds for one term of a sum at one eps."""
+PER_TERM, EACH = 2e-7, 0.05
+"""Seconds for one term of a sum at one eps, and for each eps, where a question of its own may take as many."""
 MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
 """Bits that one sum over outcomes may lose along its stretch; its share of the seconds left, and seconds, at most."""
 CELL_BITS = 30.0
@@ -90,67 +90,24 @@ class Following(OneDirection):
         super().__init__(loss)
         self._kept: list[Answer] = []
         self._served: list[Served] = []
-        self._here: tuple[Fraction, list[Answer]] | None = None  # the eps asked last, and what is kept at it
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        """As `OneDirection.enclose`."""
+        """As `OneDirection.enclose`, to more bits where that costs little: it stays sharp over a longer stretch."""
         found = self.kept(epsilon, bits, method)
-        return self._afresh(epsilon, bits, method, budget) if found is None else found
-
-    def quick_upper(self, epsilon: Fraction) -> Answer:
-        """As `OneDirection.quick_upper`, from an evaluation that serves the next questions too."""
-        near = self.kept(epsilon, 1.0, "auto")
-        if near is None and self.few:
-            return super().quick_upper(epsilon)
-        return self._afresh(epsilon, 8.0, "auto", Budget(None)) if near is None else near
-
-    def log_estimate(self, epsilon: Fraction, start: float | None = None, beside: float = -math.inf) -> float:
-        """As `OneDirection.log_estimate`: what is proved where something is."""
-        near = self.kept(epsilon, 1.0, "auto") if epsilon else None
-        if near is None or not near.bounds.upper > 0:
-            return super().log_estimate(epsilon, start, beside)
-        return float(near.bounds.upper.log())
-
-    def _afresh(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        smooth = self.has_contour and not direct_parts(self.loss) and (not self.few or self._has_line(epsilon, bits))
-        answer = super().enclose(epsilon, bits + MARGIN if smooth else bits, method, budget)
-        if all(one.values is not None for _, one in answer.by_side()):
-            self._kept, self._here = [*self._kept[-MANY + 1:], answer], None
-        return answer
-
-    def _has_line(self, epsilon: Fraction, bits: float) -> bool:
-        """Whether a line takes little time; no closed form is sharper for being asked for more."""
-        with suppress(OutOfTime):
-            return epsilon < self.model.largest and not has_closed_form(self.loss) and self._is_easy_line(
-                epsilon, bits + MARGIN)
-        return False
-
-    def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
-        """Whether the contour is faster than a long sum."""
-        return self.has_contour and plan_line(
-            self.float_model, as_float(epsilon), self.saddle(epsilon), bits).seconds < SLOW_LINE
+        if found is None:
+            smooth = self.has_contour and not (direct_parts(self.loss) or self.few)
+            found = super().enclose(epsilon, bits + MARGIN if smooth else bits, method, budget)
+            if all(one.values is not None for _, one in found.by_side()):
+                self._kept = [*self._kept[-MANY + 1:], found]
+        return found
 
     def kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
         """The first kept evaluation that is sharp enough here: for a stretch around it, or of the nearest ones."""
         at = as_float(epsilon)
-        for one in self._served:
-            if one.low <= at <= one.high and method in ("auto", one.answer.method):
-                found = one.answer.at(epsilon)
-                if is_narrow(found.bounds, bits):
-                    return found
-        if not self._kept:
-            return None
-        if self._here is None or self._here[0] != epsilon:
-            self._here = epsilon, []
-        nearest, known = list[Answer](), self._here[1]
-        for i in range(2):
-            if i == len(known):
-                nearest = nearest or self._nearest(at)
-                if i == len(nearest):
-                    break
-                known.append(nearest[i].at(epsilon))
-            if method in ("auto", known[i].method) and is_narrow(known[i].bounds, bits):
-                return known[i]
+        near = sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))[:2]
+        for one in [*(one.answer for one in self._served if one.low <= at <= one.high), *near]:
+            if method in ("auto", one.method) and is_narrow((found := one.at(epsilon)).bounds, bits):
+                return found
         return None
 
     def along(self, epsilons: Sequence[Fraction], bits: float, method: str) -> list[tuple[Bounds, str] | None]:
@@ -185,10 +142,6 @@ class Following(OneDirection):
                 beside = enclose_along(one.answer.values, [-epsilon for epsilon in wanted])
                 found.update({at: reverse_bounds(bounds, at) for at, bounds in zip(wanted, beside, strict=True)})
         return found
-
-    def _nearest(self, at: float) -> list[Answer]:
-        """What is kept, the nearest first."""
-        return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
 
     def moments_below(self, logs: Mapping[float, float]) -> Iterator[Answer]:
         """Bounds by one moment each, which should show delta below e^log at these eps, for as many as moments can."""
@@ -260,9 +213,12 @@ class Following(OneDirection):
             tilts = choose_tilts(self.float_model, stretch, wanted)
             if tilts.lost > LOST:
                 return [part[:len(part) // 2 + 1], part[len(part) // 2:]]
-            found = self._evaluated(part, stretch, tilts, wanted, budget)
-            if found is None:
+            choose, seconds = self._chosen(part, stretch, tilts, wanted)
+            if seconds > EACH * len(part) and seconds > len(part) * self._alone(part[len(part) // 2], bits):
+                return [part[:len(part) // 2 + 1], part[len(part) // 2:]] if len(part) > 2 * LEAST else []
+            if not budget.allows(seconds):
                 break
+            found = self.evaluate(part[len(part) // 2], choose())
             bounds = enclose_along(found.values, [part[i] for i in stretch.places])
             reached = min(map(width_bits, bounds))
             if reached >= bits or reached < before + 1:
@@ -321,9 +277,14 @@ class Following(OneDirection):
         """By how much the estimate may exceed log delta."""
         return ROUGHLY * math.log(2) if saddle.curvature * saddle.tilt**2 > ROUGH else 0.0
 
-    def _evaluated(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float,
-                   budget: Budget) -> Answer | None:
-        """By a line or a path for the whole stretch; None where there is no time."""
+    def _alone(self, epsilon: Fraction, bits: float) -> float:
+        """About the seconds that one eps takes by a line of its own, or a path where steps are few."""
+        line = plan_line(self.float_model, as_float(epsilon), self.saddle(epsilon), bits).seconds
+        return min(line, EACH) if self.few and not direct_parts(self.loss) else line
+
+    def _chosen(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float) -> tuple[
+            Callable[[], Witness], float]:
+        """A line or a path for the whole stretch, and the seconds it takes."""
         model, start = self.float_model, as_float(part[0])
         saddles = [stretch.saddle(tilt, saddle_at(model, start, tilt).curvature) for tilt in (tilts.line, tilts.path)]
         line = plan_line(model, start, saddles[0], bits, length=stretch.length)
@@ -333,7 +294,7 @@ class Following(OneDirection):
             rays = self._rays(part, stretch, bits)
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
-        return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None
+        return choose, seconds
 
     def _rays(self, part: Sequence[Fraction], stretch: Stretch, bits: float) -> RaysPlan | None:
         """Two rays for the whole stretch, by the size of delta if one large loss decides."""

@@ -88,11 +88,12 @@ class LinePlan:
     def seconds(self) -> float:
         """A rough prediction of the kernel's time."""
         sizes = [rule.last - rule.first for rule in self.nodes]
-        per_frequency = 3e-5 + sum(laws * (3e-5 + 1.5e-7 * size) for laws, size in zip(self.laws, sizes, strict=True))
+        made = sum(laws * (1e-3 + size * (8e-6 + 3e-7 * math.sqrt(self.count)) + 5e-5 * max(0, size - _FEW_NODES))
+                   for laws, size in zip(self.laws, sizes, strict=True))
+        per_frequency = 6e-6 + sum(laws * (6e-6 + 4e-8 * size) for laws, size in zip(self.laws, sizes, strict=True))
         per_frequency += 1.5e-7 * self.direct_nodes
-        made = sum(laws * max(0, size - _FEW_NODES) for laws, size in zip(self.laws, sizes, strict=True)) * 5e-5
         cells = _CELL_SECONDS * (sum(cells for cells, _ in self.cover) + _BLOCK * len(self.cover))
-        return (self.count * per_frequency + made + cells) * max(1.0, self.bits / 100)
+        return (self.count * per_frequency + made + cells) * max(1.0, self.bits / 60)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ FARTHEST = 10**250
 """No larger eps is guessed."""
 _ATTEMPTS, _OF_ONE = 8, 2
 """Evaluations with ever more bits, and of what serves every eps."""
-_ROUGH = 8.0
-"""Bits that come near to the answer."""
+_ROUGH, _STRAIGHT = 8.0, 1e-3
+"""Bits that come near to the answer, and by which share of a gap log delta differs from a line."""
 
 Gap = tuple[float | None, float]
 """log(delta / target), -inf where delta is lost, None where nothing tells the side; and how small it must be."""
@@ -217,7 +217,7 @@ class _Question:
             self.order, self.target, *first_guess(self.order, self.target))
         slope, sharp = -tilt, self.digits * math.log2(10) + (1 if self._serves else 3)
         if not self._serves:
-            epsilon = self._locate(epsilon, tilt)
+            epsilon, slope = self._locate(epsilon, tilt)
         rough = self._serves and self.budget.end < math.inf and not self.order.has_epochs
         for attempt in range(_OF_ONE if self._serves else _ATTEMPTS):
             wanted = _ROUGH if rough and not attempt else sharp + (0 if self._serves else 2 * attempt)
@@ -243,13 +243,16 @@ class _Question:
             if gap is None or abs(gap) < near or self.budget.spent:
                 break
             low, high = (epsilon, high) if gap > 0 else (low, epsilon)
-            if before and before[0][0] != epsilon and math.isfinite(gap):
+            measured = bool(before) and near < _STRAIGHT * abs(gap - before[0][1]) < math.inf
+            if measured:
                 slope = min((gap - before[0][1]) / float(epsilon - before[0][0]), -1e-9)
             if math.isfinite(gap):
                 before[:] = [(epsilon, gap)]
                 there = moved_by(epsilon, -gap / slope, bits)
+                if measured and _STRAIGHT * abs(gap) < near:
+                    return there, slope
             else:
-                there = _jump_guess(self.order, self.target, low, epsilon)
+                there = jump_guess(self.order, self.target, low, epsilon)
             inside = there > low and (high is None or there < high)
             epsilon = there if inside else moved_by((low + high) / 2 if high else 2 * low, 0.0, bits)
         return epsilon, slope
@@ -264,24 +267,24 @@ class _Question:
 
         return gap_at
 
-    def _locate(self, epsilon: Fraction, tilt: float) -> Fraction:
-        """Come near the answer at little cost.
+    def _locate(self, epsilon: Fraction, tilt: float) -> tuple[Fraction, float]:
+        """Come near the answer at little cost: the place, and the slope.
 
         An epoch's model, or where steps are few the guess of one large loss, comes near enough.
         """
         order = self.order
         if order.epoch_model is not None:
-            return epsilon
+            return epsilon, -tilt
         if order.few and order.log_jump(epsilon) > -math.inf and order.sketch(epsilon) is None:
-            return epsilon
+            return epsilon, -tilt
         order.saddle(epsilon, tilt)  # known from here on
-        return self._secant(self._rough_gap, epsilon, -tilt, 20.0)[0]
+        return self._secant(self._rough_gap, epsilon, -tilt, 30.0)
 
     def _rough_gap(self, epsilon: Fraction, _: float) -> Gap:
         """From a sketch, or from few bits."""
         sketch = self.order.sketch(epsilon) if self.method in ("auto", "contour") else None
         if sketch is not None and not math.isnan(found := sketch.log_delta(as_float(epsilon))):
-            return found - self._log_target, sketch.accuracy
+            return found - self._log_target, sketch.closeness
         answer = self._enclose(epsilon, _ROUGH)
         gap = _log_gap(answer, self.target)
         return (-math.inf if gap is None and is_below(answer, self.target) else gap), 0.3
@@ -364,7 +367,7 @@ def _jump_start(order: OneDirection, target: Fraction, above: Fraction, tilt: fl
         return above, tilt
     if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
         return above, tilt
-    epsilon = _jump_guess(order, target, Fraction(0), above)
+    epsilon = jump_guess(order, target, Fraction(0), above)
     fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
     return (epsilon, fall / (0.01 * as_float(epsilon))) if 0 < fall < math.inf else (above, tilt)
 
@@ -374,7 +377,7 @@ def log_of(value: Fraction) -> arb:
     return ball(value).log()
 
 
-def _jump_guess(order: OneDirection, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
+def jump_guess(order: OneDirection, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
     """Where delta would equal the target if one large loss decided, by bisection between low and high."""
     goal = float(log_of(target))
     for _ in range(16):

@@ -11,12 +11,12 @@ from verified_dp.search.line import as_float, choose_line, plan_line
 from verified_dp.search.planners.plan import FEWEST_BITS, Asked, Plan, Planner
 from verified_dp.search.saddle import Saddle
 
-SLOW_LINE = 0.1
+SLOW_LINE = 0.015
 """Seconds that other contours of one or two laws take to be planned."""
 MAX_TILT = 1e5
 """Beyond such tilts none of them is tried."""
-FEW_BITS, ROUGHLY = 16.0, 4.0
-"""So few bits are not worth a better estimate, but some more."""
+FEW_BITS, ROUGHLY, CLOSELY = 16.0, 4.0, 1.5
+"""So few bits are not worth a better estimate, but some more; fewer where steps are few and delta's size is known."""
 
 
 class Contour(Planner):
@@ -33,9 +33,10 @@ class Contour(Planner):
         if self.model.is_faint(saddle):
             return None
         bits = max(asked.bits, FEWEST_BITS + 1)
-        rough = self.model.is_rough(saddle)
+        rough = self.model.is_rough(asked.epsilon, saddle)
         more = ROUGHLY if rough and bits < FEW_BITS and not self.model.is_sketched else 0.0
         sharp = saddle if more else self.model.sharpened(asked.epsilon, saddle, rough)
+        more -= CLOSELY if self.model.few and self.model.is_sketched else 0.0
 
         def at(asked: Asked) -> Plan | None:
             found = self.plan_at(asked.epsilon, sharp, asked.bits + more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -69,12 +69,6 @@ def _has_moments(loss: ComposedLoss) -> bool:
     return loss.only_moments
 
 
-VERY_FEW, SLOW_RAYS = 3, 0.015
-"""Steps of which rays are quicker than lines; seconds that they may take."""
-LATE = {"line": 1, "marked": 2, "outcomes": 2, "expansion": 2, "lattice": 2, "moment": 2}
-"""Files in the order in which they come after all others, where steps are very few."""
-
-
 @dataclass(frozen=True)
 class Row:
     """A file of this folder, its class, and which losses may have it.
@@ -99,8 +93,8 @@ ROWS = (
     Row("closed", "Closed", "closed-form", 0, 0.0, _is_sum),
     Row("few_steps", "FewSteps", "closed-form", 0, 0.0, _is_listed),
     Row("line", "Line", "contour", 0, 0.01, has_contour),
-    Row("rays", "Rays", "contour", 0, 0.1, _has_nodes),
-    Row("marked", "Marked", "contour", 0, 0.3, _has_nodes),
+    Row("rays", "Rays", "contour", 0, 0.015, _has_nodes),
+    Row("marked", "Marked", "contour", 0, 0.1, _has_nodes),
     Row("outcomes", "Outcomes", "contour", 1, 0.0, _is_listed),
     Row("expansion", "Tilted", "saddlepoint", 0, 0.0, _has_expansion),
     Row("expansion", "Untilted", "edgeworth", 0, 0.0, _has_expansion),
@@ -129,9 +123,5 @@ class Candidate:
 
 
 def candidates(model: Estimates) -> tuple[Candidate, ...]:
-    """Those of the loss of a model; of very few steps lines come after rays, and only where these are not quick."""
-    rows = [row for row in ROWS if row.may_apply(model.loss)]
-    if sum(count for _, count in model.loss.parts) <= VERY_FEW:
-        rows = [replace(row, planning=SLOW_RAYS) if row.file == "line" else row for row in rows]
-        rows.sort(key=lambda row: LATE.get(row.file, 0))
-    return tuple(Candidate(row, model) for row in rows)
+    """Those of the loss of a model."""
+    return tuple(Candidate(row, model) for row in ROWS if row.may_apply(model.loss))
