@@ -85,6 +85,9 @@ class Law(Protocol):
     def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
         """See there."""
 
+    def merged(self, count: int) -> tuple[Law, arb] | None:
+        """See there."""
+
     def bound_variation(self, tilt: arb) -> arb | None:
         """See there."""
 
@@ -131,6 +134,10 @@ class PlainLaw:
 
     def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
         """P masses at first, first + gap, ..., where no other losses lie between the first and the last (T221)."""
+        return None
+
+    def merged(self, count: int) -> tuple[Law, arb] | None:
+        """(law, error): delta of `count` steps is off that of one step of the law by at most the error times it."""
         return None
 
     def bound_variation(self, tilt: arb) -> arb | None:
