@@ -263,6 +263,7 @@ def _reach(log_tail: Callable[[Fraction], float], floor: float, end: float | Non
         return limit
     low, high = Fraction(1, 2**40), limit
     while high > low * Fraction(11, 10):
+        check_time()
         middle = dyadic(math.sqrt(float(low) * float(high)), 24)
         low, high = (middle, high) if log_tail(middle) > floor else (low, middle)
     return high
