@@ -59,6 +59,11 @@ EDITS = [
     Edit("FewStepsValues.delta", "self.gap + 1", "0 * self.gap", "T231-few-steps",
          seen_by="test_rounded_losses_are_counted"),
     Edit("share", "int(fmpz.bin_uiui(total, n))", "1", "T231-few-steps", seen_by="test_each_way_to_share_is_made_once"),
+    # sums of discrete Gaussians
+    Edit("DiscreteGaussianLoss.merged", "(count - 1) *", "(count - 2) *", "T224-sums-of-discrete-gaussians",
+         seen_by="test_ratios_of_sums"),
+    Edit("enclose_merged", "* (1 + plus_minus(error))", "", "T224-sums-of-discrete-gaussians",
+         seen_by="test_narrow_noise_is_enclosed"),
     # noisy votes
     Edit("_MOVES", "(-1, (-2,))", "(-1, (-1,))", "T233-noisy-votes", seen_by="test_votes_of_all_neighbours"),
     Edit("_total", "many * values[gap, move]", "values[gap, move]", "T233-noisy-votes",

@@ -63,7 +63,7 @@ class StepCurve:
 def step_curves(law: Law, grid: LawGrid, base: LatticeWitness) -> list[StepCurve]:
     """The upper and the lower law of one step; the kernel finds their masses again where they were kept."""
     with ctx.workprec(base.prec):
-        found = enclose_step(law, grid, base.step, base.bits)
+        found = enclose_step(law, grid, base.step, base.bits, check_time)
         turns = [(ball(base.tilt * base.step) * n).exp() for n in found.vertices]
         indices = np.array(found.vertices, dtype=float)
         return [StepCurve(indices, _normalised(masses, turns)) for masses in (found.above, found.below)]

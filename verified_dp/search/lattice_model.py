@@ -80,6 +80,7 @@ class LawModel:
         self.low, self.high = _range(law, self.infinity, floor)
         self._unit = (self.high - self.low) / Fraction(2) ** _FINEST
         self._sticks = _known_sticks(law, floor)
+        self._kept: dict[tuple[int | None, int, int | None], float] = {}
         self._cells = [(n << _FINEST - 5, n + 1 << _FINEST - 5) for n in range(32)]
         for tilt in (0.0, 0.0):
             self.refine(tilt)
@@ -115,15 +116,27 @@ class LawModel:
 
     def _measure(self) -> None:
         """Connect the dots on the mesh, in floating point at the end."""
-        known = [self._stick(i) for i in timed([self._cells[0][0], *(b for _, b in self._cells)])]
-        points, alphas, sticks = zip(*known, strict=True)
-        slopes = [(sticks[0] - 1) / alphas[0]]
-        slopes += [(sticks[n + 1] - sticks[n]) / (alphas[n + 1] - alphas[n]) for n in range(len(known) - 1)]
-        slopes.append(arb(0))
-        self.points = np.array(points)
-        self.log_masses = np.array([_log(a * (t - s)) for a, s, t in zip(alphas, slopes, slopes[1:], strict=False)])
+        edges = [self._cells[0][0], *(b for _, b in self._cells)]
+        self.points = np.array([self._stick(i)[0] for i in timed(edges)])
+        self.log_masses = np.array([self._log_mass(*three) for three in zip(
+            [None, *edges[:-1]], edges, [*edges[1:], None], strict=True)])
         if not np.isfinite(self.log_masses).any():
             self.log_masses[:] = 0.0
+
+    def _log_mass(self, before: int | None, index: int, after: int | None) -> float:
+        """Of the vertex between two others, or at an end: kept, as few cells are halved at once."""
+        key = before, index, after
+        if key not in self._kept:
+            _, alpha, _ = self._stick(index)
+            self._kept[key] = _log(alpha * (self._slope(index, after) - self._slope(before, index)))
+        return self._kept[key]
+
+    def _slope(self, left: int | None, right: int | None) -> arb:
+        if right is None:
+            return arb(0)
+        _, alpha, stick = self._stick(right)
+        _, start, value = (0.0, arb(0), arb(1)) if left is None else self._stick(left)
+        return (stick - value) / (alpha - start)
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') at c."""
@@ -251,6 +264,7 @@ def _reach(log_tail: Callable[[Fraction], float], floor: float, end: float | Non
         return limit
     low, high = Fraction(1, 2**40), limit
     while high > low * Fraction(11, 10):
+        check_time()
         middle = dyadic(math.sqrt(float(low) * float(high)), 24)
         low, high = (middle, high) if log_tail(middle) > floor else (low, middle)
     return high

@@ -23,18 +23,34 @@ from verified_dp.core.engines.pieces import (
     spare_bits,
 )
 from verified_dp.core.engines.truncated import count_kept, enclose_truncated, is_truncated
+from verified_dp.core.kernel.balls import plus_minus
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import words
 
 
 def is_sum(loss: ComposedLoss) -> bool:
     """Whether delta is a sum of few enough terms."""
-    return is_binomial(loss) or is_trinomial(loss) or is_exact(loss) or is_truncated(loss)
+    return is_merged(loss) or is_binomial(loss) or is_trinomial(loss) or is_exact(loss) or is_truncated(loss)
 
 
 def is_quick(loss: ComposedLoss) -> bool:
     """Whether it is a short one."""
-    return is_easy(loss) or is_binomial(loss) or is_trinomial(loss)
+    return is_merged(loss) or is_easy(loss) or is_binomial(loss) or is_trinomial(loss)
+
+
+def is_merged(loss: ComposedLoss) -> bool:
+    """Whether the steps are nearly one of another law."""
+    alone = len(loss.parts) == 1 and not loss.mean_shift_squared
+    return alone and loss.parts[0][0].merged(loss.parts[0][1]) is not None
+
+
+@proved_by("T224-sums-of-discrete-gaussians")
+def enclose_merged(loss: ComposedLoss, epsilon: arb) -> arb:
+    """Enclose delta(eps) by that one."""
+    (law, count), = loss.parts
+    one, error = law.merged(count) or (law, arb.pos_inf())
+    return one.enclose_hockey_stick(epsilon) * (1 + plus_minus(error))
 
 
 def is_easy(loss: ComposedLoss) -> bool:
@@ -56,6 +72,8 @@ def is_exact(loss: ComposedLoss) -> bool:
 
 def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
     """The sum of a loss that has one."""
+    if is_merged(loss):
+        return enclose_merged
     if is_binomial(loss):
         return enclose_binomial
     if _is_long_trinomial(loss):
@@ -65,6 +83,10 @@ def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
 
 def units(loss: ComposedLoss, prec: int) -> int:
     """Units of work that its terms take."""
+    if is_merged(loss):
+        law, count = loss.parts[0]
+        one, _ = law.merged(count) or (law, None)
+        return one.value_work(prec) + one.table_work(prec)
     if is_binomial(loss):
         return 2 * _PIECE * count_terms(loss.parts[0][1], prec) * words(prec)
     if _is_long_trinomial(loss):

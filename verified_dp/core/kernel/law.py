@@ -53,6 +53,10 @@ class PlainLaw(Protocol):
         """P masses at first, first + gap, ..., where no other losses lie between the first and the last (T221)."""
         return None
 
+    def merged(self, count: int) -> tuple[Law, arb] | None:
+        """(law, error): delta of `count` steps is off that of one step of the law by at most the error times it."""
+        return None
+
     def bound_variation(self, tilt: arb) -> arb | None:
         """V with |M(c+iw)|, without the part of the law's atoms, at most V/w for every w > 0 (T220)."""
         return None

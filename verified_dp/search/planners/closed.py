@@ -41,6 +41,15 @@ class Closed(Planner):
         """Whether sums are short, or there are none."""
         return is_quick(self.loss)
 
+    @cached_property
+    def _most_bits(self) -> float:
+        """Of steps that are only nearly one of another law."""
+        if len(self.loss.parts) != 1 or is_single(self.loss):
+            return math.inf
+        law, count = self.loss.parts[0]
+        found = law.merged(count)
+        return math.inf if found is None or found[1].is_zero() else -float(found[1].log()) / math.log(2) - 2
+
     def plan(self, asked: Asked) -> Plan | None:
         """The terms are larger than delta by about e^(tilt eps): more bits cover that, if there is time.
 
@@ -51,6 +60,8 @@ class Closed(Planner):
             return Plan(asked.bits, _UNIT * integral.work(self.loss).units, lambda: integral)
         if self.loss.parts and not is_single(self.loss):
             require_floats(self.loss)
+        if asked.bits > self._most_bits:
+            return None
         witness = ClosedFormWitness(math.ceil(2 * asked.bits + 20))
         if (epoch := self.model.epoch_model) is not None:
             from verified_dp.search.allocation import one_round_tells

@@ -8,6 +8,7 @@ from typing import Self
 
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.engines.few_steps import FewStepsWitness, count_items
+from verified_dp.core.engines.sums import is_merged
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.law import Law
@@ -36,7 +37,7 @@ class FewSteps(Planner):
     def of(cls, model: Estimates) -> Self | None:
         """Where the outcomes of half of the steps are few enough, and there is no shorter sum."""
         steps = sum(count for _, count in model.loss.parts)
-        if not 1 < steps <= MOST_STEPS or has_closed_form(model.loss):
+        if not 1 < steps <= MOST_STEPS or (has_closed_form(model.loss) and not is_merged(model.loss)):
             return None
         found = cls(model)
         return found if sum(count_items(model.loss, found._witness(20.0))) <= MOST_ITEMS else None

@@ -30,7 +30,7 @@ def _is_sum(loss: ComposedLoss) -> bool:
     """Whether there may be a closed form."""
     alone = len(loss.parts) == 1 and loss.parts[0][1] in (1, 2)
     return not loss.parts or (not loss.mean_shift_squared and (alone or all(
-        is_atomic(law) or law.enclose_spline() is not None or law.atom_exponent is not None
+        is_atomic(law) or law.enclose_spline() is not None or law.atom_exponent is not None or law.merged(2)
         for law, _ in loss.parts)))
 
 

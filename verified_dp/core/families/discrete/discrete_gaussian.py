@@ -5,7 +5,7 @@ The loss of outcome x, P centred at 0 and Q at D, is D (D - 2x) / (2 s^2): it fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import ClassVar
@@ -116,6 +116,19 @@ class DiscreteGaussianLoss(PlainLaw, Unbounded):
         scale, weight = -ball(1 / (2 * self.sigma_squared)), 1 / _total(self.sigma_squared)
         return [weight * (scale * (x * x)).exp() for x in range(start.numerator, start.numerator - many, -1)]
 
+    @proved_by("T224-sums-of-discrete-gaussians")
+    def merged(self, count: int) -> tuple[DiscreteGaussianLoss, arb] | None:
+        """Noise of count s^2 and a shift of count D, where s^2 >= WIDE.
+
+        Up to ((1 + h)/(1 - h))^{count - 1} - 1, h = 2 e^{-pi^2 s^2} / (1 - e^{-3 pi^2 s^2}).
+        """
+        if self.sigma_squared < WIDE:
+            return None
+        rate = -arb.pi() ** 2 * ball(self.sigma_squared)
+        ripple = 2 * rate.exp() / -(3 * rate).expm1()
+        error = ((count - 1) * (ripple.log1p() - (-ripple).log1p())).expm1()
+        return replace(self, sigma_squared=count * self.sigma_squared, sensitivity=count * self.sensitivity), error
+
     def lists(self, reach: int) -> bool:
         """Where they reach beyond the shift."""
         return self.sensitivity < reach
@@ -187,6 +200,8 @@ def _enclose_lower_sum(sigma_squared: Fraction, last: int) -> arb:
     return _lower_sum(sigma_squared, last)
 
 
+WIDE = 8
+"""From this s^2 on the noise of several steps is nearly that of one."""
 SMOOTH = 2**14
 """From this s^2 on sums that begin at less than s^2 are enclosed by Euler and Maclaurin's formula."""
 _MOST_TERMS = 400
