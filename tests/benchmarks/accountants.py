@@ -21,12 +21,17 @@ class NotApplicable(Exception):
 
 def ours(case: Case, quantity: str, digits: int) -> Answer:
     """This package: a certified enclosure of both orders."""
-    from verified_dp import compose, privacy_profile
-
-    profile = privacy_profile(compose(*((_our_step(step), step.count) for step in case.steps)), "add-or-remove")
+    profile = our_profile(case)
     found = (profile.delta(case.epsilon, digits=digits) if quantity == "delta"
              else profile.epsilon(case.delta, digits=digits))
     return found.lower_decimal, f"{found.method}, {found.status}", found.upper_decimal
+
+
+def our_profile(case: Case) -> Any:
+    """The privacy profile of a case."""
+    from verified_dp import compose, privacy_profile
+
+    return privacy_profile(compose(*((_our_step(step), step.count) for step in case.steps)), "add-or-remove")
 
 
 def before(case: Case, quantity: str, digits: int) -> Answer:
@@ -56,6 +61,14 @@ def _our_step(step: Step) -> Any:
 
 def dp_accounting(case: Case, quantity: str, interval: float) -> Answer:
     """dp_accounting's privacy loss distributions, pessimistic: an upper bound, up to rounding."""
+    composed = dp_accounting_law(case, interval)
+    value = (composed.get_delta_for_epsilon(float(case.epsilon)) if quantity == "delta"
+             else composed.get_epsilon_for_delta(float(case.delta)))
+    return None, float(value), None
+
+
+def dp_accounting_law(case: Case, interval: float) -> Any:
+    """Its privacy loss distribution of a case on a grid. Raises NotApplicable."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     build: dict[str, Callable[..., Any]] = {
@@ -78,9 +91,7 @@ def dp_accounting(case: Case, quantity: str, interval: float) -> Answer:
         one = build[step.kind](*step.numbers)(value_discretization_interval=interval)
         many = one.self_compose(step.count)
         composed = many if composed is None else composed.compose(many)
-    value = (composed.get_delta_for_epsilon(float(case.epsilon)) if quantity == "delta"
-             else composed.get_epsilon_for_delta(float(case.delta)))
-    return None, float(value), None
+    return composed
 
 
 def _from_privacy_parameters(epsilon: float, delta: float, value_discretization_interval: float) -> Any:

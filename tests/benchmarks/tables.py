@@ -24,7 +24,7 @@ Written by `python tests/benchmarks/tables.py build/bench.json docs/benchmark.md
 
 Each case and accountant has a process of its own, pinned to one core. Times are processor time, the least of a few
 calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for certified
-enclosures of 6 and 12 digits, both orders of add-or-remove; the others for what they give with the setting that is
+enclosures of 6, 12 and 50 digits, both orders of add-or-remove; the others for what they give with the setting that is
 named. [Case by case](benchmark.csv), least first: the other's time over ours at 6 and at 12 digits (0: none of ours),
 milliseconds, and *certified error*, how far, relative to the truth, the other's answer lies outside of the
 narrowest certified interval; below the truth is negative.
@@ -34,6 +34,10 @@ narrowest certified interval; below the truth is negative.
 The other's time over ours: above 1 we are faster.
 
 {summary}
+
+## 200 points of a curve
+
+{curves}
 
 ## Where we are slower at 6 digits
 
@@ -144,11 +148,12 @@ def markdown(result: Record) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(result: Record, note: str) -> str:
-    """docs/benchmark.md."""
+def page(result: Record, note: str, curves: str) -> str:
+    """docs/benchmark.md. curves: what `curves.py` printed."""
     rows = of_others(with_errors(result["records"]))
     return PAGE_TEXT.format(
         versions=", ".join(f"{name} {number}" for name, number in result["versions"].items()), note=note,
+        curves=curves.strip(),
         summary="\n".join(_summary_lines(of_others(result["summary"], "peer"))),
         slower="\n".join(_slower_lines(rows)) or "Nowhere.", memory="\n".join(_memory_lines(rows)),
         wrong="\n".join(_wrong_lines(rows)) or "None.",
@@ -182,11 +187,11 @@ def compared(rows: list[Record]) -> list[list[str]]:
     found = []
     for row in rows:
         question = row["quantity"], row["case"]
-        own = [seconds.get((*question, mine)) for mine in OURS[:2]]
+        own = [seconds.get((*question, mine)) for mine in OURS]
         if row["accountant"] not in OURS and "seconds" in row:
             error = row["certified_error"]
             found.append((row["seconds"] / own[0] if own[0] else 0.0, [
-                *question, row["accountant"], *(f"{row['seconds'] / one:.2g}" if one else "0" for one in own),
+                *question, row["accountant"], *(f"{row['seconds'] / one:.2g}" if one else "0" for one in own[:2]),
                 *(f"{1000 * one:.3g}" if one else "" for one in (*own, row["seconds"])),
                 "" if error is None else f"{error:.0e}"]))
     return [line for _, line in sorted(found, key=lambda one: one[0])]
@@ -196,7 +201,7 @@ def cases(rows: list[Record]) -> str:
     """Case by case, as CSV."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([
-        ["asked", "case", "other", "ratio_6", "ratio_12", "ms_6", "ms_12", "ms_other", "certified_error"],
+        ["asked", "case", "other", "ratio_6", "ratio_12", "ms_6", "ms_12", "ms_50", "ms_other", "certified_error"],
         *compared(of_others(rows))])
     return stream.getvalue()
 
@@ -277,13 +282,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the documentation's page from a run of the benchmark.")
     parser.add_argument("results", type=Path, nargs="+", help="bench.json of a run, or of its parts")
     parser.add_argument("page", type=Path)
+    parser.add_argument("--curves", type=Path, help="what curves.py printed")
     parser.add_argument("--note", default="", help="what else ran on the machine")
     options = parser.parse_args()
     result, *more = (json.loads(path.read_text(encoding="utf-8")) for path in options.results)
     for other in more:  # parts of one run
         result["records"] += other["records"]
     result["summary"] = summary(result["records"])
-    options.page.write_text(page(result, options.note), encoding="utf-8")
+    options.page.write_text(page(result, options.note, options.curves.read_text(
+        encoding="utf-8") if options.curves else "Not measured."), encoding="utf-8")
     options.page.with_suffix(".csv").write_text(cases(with_errors(result["records"])), encoding="utf-8")
 
 

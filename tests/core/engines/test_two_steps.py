@@ -61,7 +61,7 @@ def quadrature(mechanism: Mechanism, relation: str, epsilon: Fraction) -> float:
         return mpmath.mpf(float(law.enclose_density(arb(float(x))).mid())) * curve(float(epsilon) - float(x))
 
     atoms = law.enclose_loss_atoms() or []
-    with ctx.workprec(100):
+    with ctx.workprec(100), mpmath.workdps(15):  # doubles, whatever other files ask of mpmath
         spread = sum(float(mass.mid()) * curve(float(epsilon) - float(loss.mid())) for loss, mass in atoms)
         ends = sorted({-12.0, -1.0, -0.1, -0.011, -0.00999, -0.005, 0.0, 0.01, 0.1, float(epsilon), 1.0, 4.0, 12.0})
         return float(spread + mpmath.quad(inside, ends))
