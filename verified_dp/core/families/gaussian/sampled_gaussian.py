@@ -152,20 +152,18 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
 
     @proved_by("T214-sampled-moments")
     def bound_log_moment(self, exponent: arb) -> arb:
-        """Bound log E[e^{l L}], l > 0: by chords of its values at integers up to 256, in the add order too.
+        """Bound log E[e^{l L}], l > 0: by chords of its values at integers up to 256; add: by -l log(1-q) too.
 
-        In the symmetric order, beyond, and where l is near an integer but not known to be one: by `enclose_moment`. In
-        the add order it is at most -l log(1-q).
+        In the symmetric order, beyond, and where l is near an integer but not known to be one: by `enclose_moment`.
         """
-        plain = PlainLaw.bound_log_moment(self, exponent)
-        if self.order == "add":
-            plain = plain.min(-exponent * (1 - ball(self.sampling_probability)).log())
+        q, s = self.sampling_probability, self.noise_multiplier
+        end = -exponent * (1 - ball(q)).log() if self.order == "add" else arb.pos_inf()
+        plain = PlainLaw.bound_log_moment(self, exponent).min(end)
         if self.order == "symmetric" or not exponent < _MOST_INTEGER:
             return plain
         low = integer_below(exponent)
         if not exponent <= low + 1:
             return plain
-        q, s = self.sampling_probability, self.noise_multiplier
         left, right = (log_moment_at(q, s, n) if n else arb(0) for n in (low, low + 1))
         return upper_end(plain.min(left + (right - left) * (exponent - low)))
 
