@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
-from verified_dp import Renyi, compose, privacy_profile
+from verified_dp import Laplace, Renyi, compose, privacy_profile
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.mechanisms import GNMax, GNMaxVotes
-from verified_dp.pate import Sanitised, bound_release, sanitised
+from verified_dp.pate import Sanitised, bound_release, propose_test_release, sanitised
 
 TEACHERS = 6
 COUNTS = [(a, b, TEACHERS - a - b) for a in range(TEACHERS + 1) for b in range(TEACHERS + 1 - a)]
@@ -123,3 +123,36 @@ def test_what_is_refused() -> None:
         sanitised([GNMaxVotes(1, [2, 1]), GNMaxVotes(1, [2, 2])], order=2, beta="1/10", noise=1)
     with pytest.raises(Unsupported, match="beta is too large"):
         sanitised([GNMaxVotes(1, [2, 1])], order=2, beta="1/2", noise=1)
+
+
+@pytest.mark.theorem("T239-propose-test-release")
+@pytest.mark.parametrize("noise", ["scale", "sigma"])
+def test_releases_behind_a_test_of_a_chain_of_data_sets(noise: str) -> None:
+    """Distances 0, 0, 1, 2, 3: where both are unstable outputs share nothing, elsewhere they are moved noise."""
+    size, threshold, distances = 1.5, 3, [0, 0, 1, 2, 3]
+    tail = {"scale": lambda x: mp.exp(-x / size) / 2 if x > 0 else 1 - mp.exp(x / size) / 2,
+            "sigma": lambda x: mp.ncdf(-x / size)}[noise]
+    places = range(-40, 80)
+
+    def law(index: int) -> dict[object, float]:
+        passed = float(tail(threshold - distances[index]))
+        center = 60 if index == 0 else index  # the first two: far apart
+        weights = {x: float(mp.exp(-abs(x - center) / 2)) for x in places}
+        return {None: 1 - passed, **{x: passed * w / sum(weights.values()) for x, w in weights.items()}}
+
+    bound = propose_test_release(Laplace(2, 1), threshold, **{noise: str(size)})
+    chance = float(tail(threshold))
+    for epsilon in (0, 0.5, 1, 4, 12):
+        upper = privacy_profile(bound, "replace").delta(epsilon, digits=5).upper_float
+        for one in range(4):
+            for p, q in ((law(one), law(one + 1)), (law(one + 1), law(one))):
+                delta = sum(max(p[key] - float(mp.exp(epsilon)) * q[key], 0) for key in p)
+                assert delta <= upper + 1e-9, (epsilon, one)
+                assert one or epsilon != 12 or delta > 0.999 * chance
+    assert upper == pytest.approx(chance, rel=0.02 if noise == "scale" else 0.2)
+    assert not privacy_profile(bound, "replace").delta(1, digits=3).tight
+    for wrong in ({}, {"scale": 1, "sigma": 1}, {"scale": 0}):
+        with pytest.raises(InvalidInput):
+            propose_test_release(Laplace(2, 1), 3, **wrong)
+    with pytest.raises(InvalidInput, match="threshold"):
+        propose_test_release(Laplace(2, 1), -1, scale=1)

@@ -1,4 +1,4 @@
-"""What votes of teachers revealed, made fit to be published: smooth sensitivity of a bound that depends on the data.
+"""Releases that depend on the data: votes of teachers with a smooth sensitivity, and propose-test-release.
 
     >>> from verified_dp.mechanisms import GNMaxVotes
     >>> asked = [GNMaxVotes(40, [250, 0, 0]), GNMaxVotes(40, [200, 40, 10])]
@@ -18,12 +18,18 @@ from math import ceil
 
 from flint import arb, ctx
 
+from verified_dp.core.families.finite.mechanism import ApproximateDP
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.selection.mechanism import PartitionSelection
+from verified_dp.core.families.selection.pair import bound_new
 from verified_dp.core.families.votes.mechanism import GNMaxVotes
 from verified_dp.core.families.votes.noisy_votes import bound_vote, enclose_coins
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.balls import ball, largest, upper_dyadic, upper_end
+from verified_dp.core.kernel.composition import Composition, Mechanism, compose
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
 
 BITS = 128
@@ -32,6 +38,23 @@ UNIT = 2**64
 ACCURATE = 105
 ROUNDING = Fraction(1, 2**100)
 """The smooth sensitivity is known to 2^-104 of it or closer; more is added to beta."""
+
+
+@proved_by("T239-propose-test-release")
+def propose_test_release(release: Mechanism | Composition, threshold: Number, *, scale: Number | None = None,
+                         sigma: Number | None = None) -> Composition:
+    """Bound a release that is made only where a noisy distance to unstable data exceeds a threshold.
+
+    The distance, which one record changes by at most 1, gets Laplace noise of `scale` or Gaussian noise of standard
+    deviation `sigma`. release: what is proved between neighbours of which one at least has a distance of 1 or more, in
+    the relation that is asked about. It never refutes a claim.
+
+    >>> propose_test_release(Laplace(2, 1), 20, scale=2).parts[2][0].delta < Fraction(1, 40000)
+    True
+    """
+    above = PartitionSelection(exact.non_negative(threshold, "threshold") + 1, 1, sigma, scale)
+    test = Laplace(above.scale, 1) if above.scale else Gaussian(sigma=above.sigma, sensitivity=1)
+    return compose(test, release, ApproximateDP(0, bound_new(above)))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import resource
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,8 +28,9 @@ from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianL
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.individual.input import count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_epsilons
-from verified_dp.individual.plots import plot_cost, progress_bar
+from verified_dp.individual.plots import progress_bar
 from verified_dp.individual.training import Training
+from verified_dp.questions.curve import new_axes
 from verified_dp.search.deadline import Budget
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon
@@ -127,6 +128,18 @@ def describe(run: Run, options: Options) -> None:
     print(f"  largest memory up to now {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB", flush=True)
 
 
+def draw_costs(records: Sequence[int], seconds: Mapping[str, Sequence[float]], path: str) -> None:
+    """Microseconds per record over the number of records, both logarithmic, one line for each kind of work."""
+    axes = new_axes()
+    for name, times in seconds.items():
+        axes.loglog(records, 1e6 * np.array(times) / np.array(records), "o-", label=name)
+    axes.set_xlabel("records")
+    axes.set_ylabel("microseconds per record")
+    axes.grid(which="both", alpha=0.3)
+    axes.legend(fontsize="small")
+    axes.figure.savefig(path)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -146,7 +159,7 @@ def main(arguments: list[str] | None = None) -> None:
             for name, seconds in last.seconds.items():
                 costs.setdefault(name, []).append(seconds)
         if given.plot:
-            plot_cost([*sizes, given.records], costs).figure.savefig(given.plot)
+            draw_costs([*sizes, given.records], costs, given.plot)
         if given.check:
             start = time.perf_counter()
             with ProcessPoolExecutor(PROCESSES) as pool:

@@ -20,7 +20,6 @@ from verified_dp.individual.plots import (
     bar,
     group_means,
     plot_active,
-    plot_cost,
     plot_curve,
     plot_group_means,
     plot_groups,
@@ -77,13 +76,10 @@ def test_active_records() -> None:
     assert texts(both)[:2] == ["one", "two"]
 
 
-def test_curve_and_cost() -> None:
+def test_curve() -> None:
     axes = plot_curve([0.0, 1.0], [0.1, 0.0], [0.2, 1e-3], others={"gaussian": [0.3, 2e-3]})
     assert [list(line.get_ydata()) for line in axes.lines] == [[0.2, 1e-3], [0.3, 2e-3]]
     assert axes.get_yscale() == "log"
-    axes = plot_cost([1000, 10_000], {"counting": [0.01, 0.05], "eps": [2.0, 4.0]})
-    assert [list(line.get_ydata()) for line in axes.lines] == [[10.0, 5.0], [2000.0, 400.0]]
-    assert axes.get_xscale() == axes.get_yscale() == "log" and texts(axes) == ["counting", "eps"]
 
 
 def test_bar() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from fractions import Fraction
 
@@ -12,11 +13,12 @@ import pytest
 from verified_dp import compose, privacy_profile
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson
 from verified_dp.core.kernel.composition import Relation
-from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.interop.events import from_dp_event
 from verified_dp.interop.matrices import (
+    balls_in_bins,
     banded_cyclic,
     matrix_gaussian,
     root_above,
@@ -147,3 +149,73 @@ def test_the_events_of_jax_privacy_for_banded_matrices_are_cyclic_sampling() -> 
                  "truncated_batch_size": 30, "noise_multiplier": 1.1}
     read = from_dp_event({"class_name": "SelfComposedDpEvent", "count": 3, "event": truncated}).composition
     assert [type(part).__name__ for part, _ in read.parts] == ["TruncatedPoisson"]
+
+
+def mixture_delta(vectors: list[list[float]], sigma: float, epsilon: float, order: str) -> float:
+    """H_{e^eps} between the mixture of N(m_j, sigma^2 I), equal weights, and N(0, sigma^2 I), on a grid."""
+    dimension, n = len(vectors[0]), {1: 4001, 2: 601, 3: 101}[len(vectors[0])]
+    axis = np.linspace(-7.5, 7.5 + max(map(max, vectors)) / sigma, n)
+    mesh = np.stack(np.meshgrid(*[axis] * dimension, indexing="ij")).reshape(dimension, -1)
+    base = np.exp(-(mesh**2).sum(0) / 2) * ((axis[1] - axis[0]) / math.sqrt(2 * math.pi)) ** dimension
+    scaled = np.array(vectors) / sigma
+    ratio = np.exp(scaled @ mesh - (scaled**2).sum(1)[:, None] / 2).mean(0)
+    alpha = math.exp(epsilon)
+    return float((base * np.maximum(ratio - alpha if order == "remove" else 1 - alpha * ratio, 0)).sum())
+
+
+@pytest.mark.theorem("T226-allocation-under-a-matrix")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_contributions_that_answer_to_outputs_are_below_constant_ones(order: str) -> None:
+    """Two bins, two rounds, C = (1, 0; c, d): g_1 = 1 and g_2 any function of y_1 with values in [-1, 1]."""
+    z = np.linspace(-8, 11, 1201)
+    weight = np.exp(-z * z / 2) * (z[1] - z[0]) / math.sqrt(2 * math.pi)
+    for c, d, sigma, epsilon in ((0.7, 1.0, 1.0, 0.3), (-0.7, 0.9, 0.8, 1.0), (0.2, 1.5, 1.3, 0.0)):
+        found = []
+        for answer in (np.ones_like, np.sign, lambda y: -np.sign(y - 1), np.tanh, np.cos):
+            first, second = np.exp(z / sigma - 0.5 / sigma**2)[:, None], answer(sigma * z)[:, None] * d
+            ratio = (first * np.exp(c * z[None, :] / sigma - c * c / (2 * sigma**2))
+                     + np.exp(second * z[None, :] / sigma - second**2 / (2 * sigma**2))) / 2
+            alpha = math.exp(epsilon)
+            gain = ratio - alpha if order == "remove" else 1 - alpha * ratio
+            found.append(float((weight[:, None] * weight[None, :] * np.maximum(gain, 0)).sum()))
+        bound = mixture_delta([[1.0, abs(c)], [0.0, d]], sigma, epsilon, order)
+        assert max(found) <= bound + 1e-4
+        if c > 0:
+            assert found[0] == pytest.approx(bound, abs=2e-4) and min(found) < bound - 1e-3
+
+
+@pytest.mark.theorem("T226-allocation-under-a-matrix")
+@pytest.mark.theorem("T228-common-part")
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize(("column", "rounds", "bins"), [
+    (["1", "1/2"], 2, 2), (["1", "-0.8", "0.3"], 3, 3), (["1"], 3, 3), (["1/2", "1/2", "1/2"], 3, 3),
+    (["1", "0.9"], 4, 2)])
+def test_balls_in_bins_are_below_their_common_part_and_the_rest(
+        column: list[str], rounds: int, bins: int, order: str) -> None:
+    """The exact pair by quadrature; equal where bins share nothing."""
+    entries = [abs(float(F(one))) for one in column]
+    rows = [[sum(entries[i - s] for s in range(first, rounds, bins) if 0 <= i - s < len(entries))
+             for i in range(rounds)] for first in range(bins)]
+    products = np.array(rows) @ np.array(rows).T
+    vectors = np.linalg.cholesky(products + 1e-12 * np.eye(bins)).tolist()
+    for sigma, epsilon in ((1.0, 0.4), (2.0, 0.1)):
+        exact = mixture_delta(vectors, sigma, epsilon, order)
+        for common in (None, 0, 0.3 * float(products.max())):
+            bound = privacy_profile(balls_in_bins(sigma, column, rounds, bins, common), order).delta(epsilon, digits=3)
+            assert exact <= bound.upper_float + 3e-4, (sigma, common)
+            if column == ["1"] and not common:
+                assert exact == pytest.approx(bound.upper_float, abs=1e-3)
+
+
+@pytest.mark.theorem("T228-common-part")
+def test_common_parts_of_many_bins() -> None:
+    """Amplified where bins share little, no worse than all in common where they share much; wrong input."""
+    for column, least, most in ((["1", "1/2"], 0.1, 0.2), ([str(round(0.95**i, 6)) for i in range(100)], 0.6, 1.02)):
+        plain, found = (privacy_profile(what, "add-or-remove").epsilon("1e-6", digits=3) for what in (
+            matrix_gaussian(2, column, 100, separation=100), balls_in_bins(2, column, 100, 100)))
+        assert least < found.upper_float / plain.upper_float < most
+    for wrong in ({"column": ["0"]}, {"common": 5}, {"common": -1}, {"bins": 0}, {"sigma": 0}):
+        with pytest.raises(InvalidInput):
+            balls_in_bins(**{"sigma": 2, "column": ["1", "1/2"], "rounds": 10, "bins": 5, **wrong})
+    with pytest.raises(Unsupported):
+        privacy_profile(balls_in_bins(2, ["1"], 10, 5), "replace").delta(1)

@@ -169,6 +169,9 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
                              + step("gaussian", sigma="15", sensitivity="2"), "4", "1e-4"),
     "best on a sample": ("remove", step("discrete-gaussian", sigma_squared="30", sensitivity=2, q="1/10")
                          + SEVERAL_RUNS, "1", "1e-4"),
+    "selection past all losses": ("replace", step("laplace", scale="21/2", sensitivity="3/2", count=2) + POISSON_RUNS,
+                                  "20", "1e-4"),
+    "selection near its end": ("add", step("laplace", scale="59/2", sensitivity="2", count=5) + SEVERAL_RUNS, "1", "0"),
     "epochs of allocation": ("add-or-remove", '[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 3\n'
                              'sampling = { scheme = "random-allocation", rounds = 20 }\n', "1", "1e-2"),
     "nothing to hide": ("replace", step("shuffled-local", users=9, epsilon0="0"), "0", "0"),

@@ -152,19 +152,6 @@ def plot_curve(epsilons: Sequence[float], lower: Sequence[float], upper: Sequenc
     return axes
 
 
-def plot_cost(records: Sequence[int], seconds: Mapping[str, Sequence[float]], axes: Any = None) -> Any:
-    """Microseconds per record over the number of records, both logarithmic, one line for each kind of work."""
-    axes = _axes(axes)
-    for i, (name, times) in enumerate(seconds.items()):
-        axes.loglog(records, 1e6 * np.array(times) / np.array(records), "o-", color=COLOURS[i % len(COLOURS)],
-                    label=name)
-    axes.set_xlabel("records")
-    axes.set_ylabel("microseconds per record")
-    axes.grid(which="both", alpha=0.3)
-    axes.legend(fontsize="small")
-    return axes
-
-
 def _label(losses: IndividualLosses) -> str:
     other = "delta" if losses.quantity == "epsilon" else "epsilon"
     return f"individual {losses.quantity} at {other} = {losses.given}"

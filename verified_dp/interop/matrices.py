@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isqrt
+from math import exp, expm1, isqrt, lcm
 
+from verified_dp.core.families.allocation.mechanism import RandomAllocation
 from verified_dp.core.families.gaussian.mechanism import column_norm_squared, most_rounds, read_column, read_rounds
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
 from verified_dp.core.kernel import exact
@@ -71,6 +72,74 @@ def banded_cyclic(noise_multiplier: Number, matrix: Sequence[Sequence[Number]], 
         column = next(j for j, norm in enumerate(norms) if norm > 1)
         raise InvalidInput("matrix", f"column {column + 1} of squared norm {norms[column]}", "at most 1")
     return CyclicPoisson(Gaussian(noise_multiplier), bands, probability, len(rows))
+
+
+@proved_by("T226-allocation-under-a-matrix", "T228-common-part")
+def balls_in_bins(sigma: Number, column: Sequence[Number], rounds: Number, bins: Number,
+                  common: Number | None = None) -> Composition:
+    """C x + sigma Z, where every record draws one of the bins once and is in every bins-th round from there on.
+
+    At most a Gaussian of squared sensitivity `common`, which is not amplified, and one random allocation of the rest.
+    For records that are added, removed or zeroed out, and one record; a bound, so that it never refutes.
+
+    Args:
+        column: the first column of C, lower triangular and Toeplitz (banded, or that of a BLT), zeros after its end.
+        common: any number >= 0 and below the largest squared norm of a bin; one that suits sigma where it is left out.
+
+    >>> balls_in_bins(2, [1, "1/2"], 100, 100, common=0).parts
+    ((RandomAllocation(Gaussian('1.3333333333330301684327423572540283203125'), rounds=100, picks=1, fixed=False), 1),)
+    """
+    noise, number = exact.positive(sigma, "sigma"), exact.count(bins, "bins")
+    products, unit = _bin_products(column, read_rounds(rounds, "rounds"), number)
+    largest = max(products[i][i] for i in range(number))  # exact: integers
+    if common is None:
+        apart = sorted({value for row in products for value in row if value < largest})  # exact: integers
+        tried = {0, *apart[:: len(apart) // _TRIED + 1]}
+        shared = Fraction(min(  # exact: any one is right
+            tried, key=lambda c: _growth(c, _rest(products, c), unit * noise**2, number)))
+    else:
+        shared = exact.non_negative(common, "common") * unit
+    if shared >= largest:
+        raise InvalidInput("common", common, f"below the largest squared norm of a bin, {Fraction(largest, unit)}")
+    square = noise**2 * unit / _rest(products, shared)
+    rest = compose(RandomAllocation(Gaussian(Fraction(isqrt(int(square * 4**_NOISE_BITS)), 2**_NOISE_BITS)), number))
+    return compose(rest, Gaussian(sigma=noise, sensitivity=root_above(shared / unit))) if shared else rest
+
+
+_TRIED, _NOISE_BITS = 32, 40
+
+
+@proved_by("T228-common-part")
+def _rest(products: Sequence[Sequence[int]], common: Fraction | int) -> Fraction | int:
+    """The largest sum over a row of what exceeds the common part."""
+    return max(sum(value - common for value in row if value > common) for row in products)  # exact: rational numbers
+
+
+def _growth(common: int, rest: Fraction | int, square: Fraction, bins: int) -> float:
+    """The chi-squared divergence of both together."""
+    shared, own = (min(float(part / square), 300.0) for part in (common, rest))
+    return exp(shared) * (1 + expm1(own) / bins)
+
+
+@proved_by("T226-allocation-under-a-matrix")
+def _bin_products(column: Sequence[Number], rounds: int, bins: int) -> tuple[list[list[int]], int]:
+    """Scalar products of the bins' sums of |columns|, as integers over a common denominator."""
+    numbers = [abs(exact.exact(number, "column")) for number in column][:rounds]
+    if not any(numbers):
+        raise InvalidInput("column", column, "numbers that are not all 0")
+    unit = lcm(*(number.denominator for number in numbers))
+    entries, sums = [int(number * unit) for number in numbers], []
+    for first in range(bins):
+        rows = [0] * rounds
+        for start in range(first, rounds, bins):
+            for row, entry in zip(range(start, rounds), entries, strict=False):
+                rows[row] += entry
+        sums.append(rows)
+    products = [[0] * bins for _ in sums]
+    for i, one in enumerate(sums):
+        for j in range(i + 1):
+            products[i][j] = products[j][i] = sum(map(int.__mul__, one, sums[j]))
+    return products, unit**2
 
 
 @proved_by("T235-separated-samples")

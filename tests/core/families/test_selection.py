@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp import ZCDP, ApproximateDP, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
+from verified_dp import (
+    ZCDP,
+    ApproximateDP,
+    Exponential,
+    Finite,
+    Gaussian,
+    Laplace,
+    PoissonSampled,
+    compose,
+    privacy_profile,
+)
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.gaussian.single_step import log_moment_at
 from verified_dp.core.families.selection.mechanism import (
@@ -441,3 +451,23 @@ def test_bounds_of_moments_that_overflow_or_are_wide() -> None:
             wide = plain.bound_log_moment(arb("1.5 +/- 0.4"))
             assert all(wide >= plain.bound_log_moment(ball(Fraction(power))) for power in ("11/10", "3/2", "189/100"))
             assert all(plain.bound_log_moment(ball(Fraction(k, 7))).is_exact() for k in range(1, 40))
+
+
+@pytest.mark.theorem("T43-bounded-range")
+@pytest.mark.parametrize("monotone", [False, True])
+def test_exponential_mechanisms_on_four_scores(monotone: bool) -> None:
+    """Gumbel noise of scale 2 on every score, which gives e^{score/2}: neighbours in both orders, some attain it."""
+    moves, scale, closest = (0, 1) if monotone else (-1, 0, 1), 2.0, 0.0
+    law = Exponential(Fraction(1, 2) if monotone else 1)
+    for epsilon in (0.0, 0.1, 0.3):
+        bound = privacy_profile(law, "replace").delta(epsilon, digits=6).upper_float
+        for before in ((0, 0, 0, 0), (0, 1, 3, 9), (0, 0, 0, -4)):
+            for move in product(moves, repeat=4):
+                p, q = (np.exp(np.array(scores) / scale) for scores in (
+                    before, [s + m for s, m in zip(before, move, strict=True)]))
+                p, q = p / p.sum(), q / q.sum()
+                for a, b in ((p, q), (q, p)):
+                    delta = float(np.maximum(a - math.exp(epsilon) * b, 0).sum())
+                    assert delta <= bound + 1e-12
+                    closest = max(closest, delta / bound)
+    assert closest > 0.99

@@ -157,19 +157,18 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
 
     @proved_by("T214-sampled-moments")
     def bound_log_moment(self, exponent: arb) -> arb:
-        """Bound log E[e^{l L}], l > 0: by chords of its values at integers up to 256, in the add order too.
+        """Bound log E[e^{l L}], l > 0: by chords of its values at integers up to 256; add: by -l log(1-q) too.
 
-        In the symmetric order, beyond, and where l is near an integer but not known to be one: by `enclose_moment`. In
-        the add order it is at most -l log(1-q).
+        In the symmetric order, beyond, and where l is near an integer but not known to be one: by `enclose_moment`.
         """
-        plain = PlainLaw.bound_log_moment(self, exponent)
-        if self.order == "add":
-            plain = plain.min(-exponent * (1 - ball(self.sampling_probability)).log())
+        q = self.sampling_probability
+        end = -exponent * (1 - ball(q)).log() if self.order == "add" else arb.pos_inf()
+        plain = PlainLaw.bound_log_moment(self, exponent).min(end)
         if self.order == "symmetric":
             return plain
         from verified_dp.core.families.gaussian.single_step import bound_by_integers
 
-        bound = bound_by_integers(self.sampling_probability, self.noise_multiplier, exponent)
+        bound = bound_by_integers(q, self.noise_multiplier, exponent)
         return plain if bound is None else upper_end(plain.min(bound))
 
     @proved_by("T07-ends")

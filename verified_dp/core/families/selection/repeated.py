@@ -80,8 +80,7 @@ def bound_largest(one: ComposedLoss, other: ComposedLoss, mean: Fraction, shape:
     if ends[0] is None or ends[1] is None:
         return arb.pos_inf()
     apart = bound_tail(other, arb(0)).min((ends[0].max(ends[1]) / 2).tanh())
-    added = ball(mean) * apart if shape is None else ball(1 + shape) * ends[1]
-    return upper_end(ends[0] + added)
+    return upper_end(ends[0] + (ball(mean) * apart if shape is None else ball(1 + shape) * ends[1]))
 
 
 @kept(4096)
