@@ -32,7 +32,8 @@ FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
     "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Means",
-    "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Bignum", "InstanceData", "Instances", "GaussianDigits",
+    "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum", "InstanceData", "Instances",
+    "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -72,6 +73,7 @@ THEOREMS = {
     "Fourier": ("circle", "tannery", "atom_series"),
     "Trapezoid": ("atom_trapezoid", "trapezoid", "aliases", "transform_kfold", "line_encloses", "line_any",
                   "line_independent"),
+    "Line": ("gaussian_transform", "many_means", "line_sampled_gaussian"),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),
     "GaussianDigits": ("delta_1", "delta_2", "delta_3", "delta_4", "delta_5", "delta_exists"),
 }
