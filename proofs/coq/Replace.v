@@ -77,40 +77,11 @@ Proof. intros Hs Hq Ha Hv Hv'. assert (Hm := Rinv_0_lt_compat _ Hs). set (m := /
     assert (Z : ((1 - q) * (1 - a) + q * la - a * q * mu) * normals sigma c y = 0) by (rewrite B; ring). lra.
   - apply upto_plus; apply upto_scal; auto; lra. Qed.
 
-Definition replacement (g : gaussian_step) := Some (Replacement g).
-Section Replace.
-Context {X : Type} {d : nat} (query : list (vec d) -> X -> vec d) (x x' : X) (D : list X) (o : order).
-Variables (p : problem) (gs : list gaussian_step) (plans : list plan).
-Hypothesis bounded_query : forall h x, norm (query h x) <= 1.
-Hypothesis above : direction p = Above.
-Hypothesis some_kind : kinds p <> [].
-Hypothesis judged : judge (Some o) p (map replacement gs) = true.
-Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
-Definition stated_plan (s : stated) := match s with Replacement g => plan_of g | _ => {| rate := 0; noise := 0 |} end.
-Lemma plans_replaced ks : forall gs, plans_of ks gs = map stated_plan (steps_stated ks (map Replacement gs)).
-Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [plans_of steps_stated map]; auto. now rewrite map_app, repeat_map, IH. Qed.
-Lemma all_replaced ks s : forall gs, In s (steps_stated ks (map Replacement gs)) -> exists g, s = Replacement g.
-Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [steps_stated map]; intros H; try easy. apply in_app_or in H as [H|H]; [|eauto].
-  apply repeat_spec in H. eauto. Qed.
-Theorem sampled_gaussian_replace_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
-  expect (space d) (mechanism plans query (x :: D)) test (length plans) [] u ->
-  expect (space d) (mechanism plans query (x' :: D)) test (length plans) [] v ->
-  u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
-Proof. intros test u v Ht HU HV. rewrite plans_replaced in planned.
-  destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E R]].
-  rewrite E, map_length in HU, HV. assert (J : judge (Some o) p (map Some (map Replacement gs)) = true) by (now rewrite map_map).
-  apply (steps_private (space d) (mechanism plans query (x :: D)) (mechanism plans query (x' :: D)) o p (map Replacement gs) all above some_kind J R) with (test := test); auto;
-    [|now rewrite E|now rewrite E].
-  intros s h NT O Sa. destruct (all_replaced _ s gs (Permutation_in s (Permutation_sym R) (nth_error_In _ _ NT))) as [g ->].
-  destruct Sa as [Hq Hs]. assert (V := Rinv_0_lt_compat _ Hs). unfold mechanism. rewrite E, nth_error_map, NT. cbn [option_map stated_plan plan_of rate noise curve_of].
-  set (M := fun batch => normals (sigma_of g) (total (query h) batch)).
-  assert (M0 : forall b y, 0 <= M b y) by (intros; now apply normals_ge0). assert (M1 : forall b, is_int (space d) (M b) 1) by (intros; now apply normals_int).
-  split; [intros y; now apply sampled_ge0|split; [intros y; now apply sampled_ge0|split; [now apply sampled_int|]]]. intros e.
-  apply sampled_replace; auto.
-  - apply (int_ge0 line _ _ (fun z => pos_ge0 _) (curve_int _ _ Hq V Replaced _ (Rlt_le _ _ (exp_pos e)))).
-  - intros b. unfold M. cbn [total]. rewrite (plus_comm (query h x)), (plus_comm (query h x')). apply replaced_batch; auto. apply exp_pos. Qed.
-End Replace.
-
+Lemma in_step {U V} (R : U -> V -> Prop) a b : Forall2 R a b -> forall n, match nth_error a n, nth_error b n with
+  | Some x, Some y => R x y | None, None => True | _, _ => False end.
+Proof. intros F. induction F as [|x y a b H F IH]; intros [|n]; cbn [nth_error]; auto. apply IH. Qed.
+Lemma same_length {U V} (R : U -> V -> Prop) a b : Forall2 R a b -> length a = length b.
+Proof. intros F. induction F as [|x y a b H F IH]; [reflexivity|]. cbn [length]. now rewrite IH. Qed.
 (* ---------- batches of a fixed size ---------- *)
 (* the sublists of m records *)
 Fixpoint subsets {X} (m : nat) (D : list X) : list (list X) :=
@@ -242,11 +213,6 @@ Proof. intros Ht Hq Ha Hv Hv' Hw N. set (m := / tau). destruct (Rle_lt_dec 1 a) 
     + eapply Rle_trans; [|apply Rmax_r]. right. unfold r. ring.
     + apply upto_plus; (apply upto_scal; [lra|]); apply twice_swapped; auto. Qed.
 
-Lemma in_step {U V} (R : U -> V -> Prop) a b : Forall2 R a b -> forall n, match nth_error a n, nth_error b n with
-  | Some x, Some y => R x y | None, None => True | _, _ => False end.
-Proof. intros F. induction F as [|x y a b H F IH]; intros [|n]; cbn [nth_error]; auto. apply IH. Qed.
-Lemma same_length {U V} (R : U -> V -> Prop) a b : Forall2 R a b -> length a = length b.
-Proof. intros F. induction F as [|x y a b H F IH]; [reflexivity|]. cbn [length]. now rewrite IH. Qed.
 (* a step on a batch of so many records *)
 Record batch_plan := { batch_size : nat; batch_noise : R }.
 Definition batch_mechanism {X d} (plans : list batch_plan) (query : list (vec d) -> X -> vec d) (D : list X) (h : list (vec d)) (y : vec d) : R :=
@@ -284,3 +250,58 @@ Proof. intros test u v Ht HU HV. assert (L : length plans = length all) by exact
   - intros r b. rewrite <- Qe. unfold M. cbn [total]. rewrite (plus_comm (query h x)), (plus_comm (query h x')), (plus_comm (query h r)).
     apply batch_bound; auto. apply exp_pos. Qed.
 End Batches.
+
+(* ---------- plain steps beside sampled ones ---------- *)
+(* what the program was told of a step: a plain one is a Gaussian step at half of the noise, or less *)
+Definition replaces (a : plan) (s : stated) := match s with
+  | Replacement g => a = plan_of g
+  | Gaussian g => q_of g = 1 /\ rate a = 1 /\ 2 * sigma_of g <= noise a
+  | _ => False end.
+Theorem gaussians_replace_private {X d} (query : list (vec d) -> X -> vec d) (x x' : X) D o p ss all plans : (forall h x, norm (query h x) <= 1) ->
+  direction p = Above -> kinds p <> [] -> judge (Some o) p (map Some ss) = true -> Permutation (steps_stated (kinds p) ss) all -> Forall2 replaces plans all ->
+  forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect (space d) (mechanism plans query (x :: D)) test (length plans) [] u -> expect (space d) (mechanism plans query (x' :: D)) test (length plans) [] v ->
+  u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros HN Ab SK J Pl R2 test u v Ht HU HV. assert (LE : length plans = length all) by exact (same_length _ _ _ R2). rewrite LE in HU, HV.
+  apply (steps_private (space d) (mechanism plans query (x :: D)) (mechanism plans query (x' :: D)) o p ss all Ab SK J Pl) with (test := test); auto.
+  intros s h NT O Sa. assert (K := in_step _ _ _ R2 (length h)). rewrite NT in K. unfold mechanism. destruct (nth_error plans (length h)) as [a|]; [|easy].
+  destruct s as [g| | |g|]; try easy; cbn [replaces sane curve_of order_of] in *; destruct Sa as [Hq Hs]; assert (V := Rinv_0_lt_compat _ Hs).
+  - destruct K as [Q1 [R1 N2]]. rewrite R1, Q1. assert (Hn : 0 < noise a) by lra. set (M := fun batch => normals (noise a) (total (query h) batch)).
+    assert (M0 : forall b y, 0 <= M b y) by (intros; now apply normals_ge0). assert (M1 : forall b, is_int (space d) (M b) 1) by (intros; now apply normals_int).
+    split; [intros y; apply sampled_ge0; auto; lra|split; [intros y; apply sampled_ge0; auto; lra|split; [apply sampled_int; auto; lra|]]]. intros e. rewrite curve_one.
+    apply sampled_replace; [lra|now apply stick_ge0|]. intros b. apply (upto_le (space d) _ (fun y => pos (M (x :: b) y - exp e * M (x' :: b) y)) (stick (/ (noise a / 2)) (exp e))).
+    + intros y. right. f_equal. unfold mix. ring.
+    + apply stick_mono; [apply Rinv_0_lt_compat; lra|apply Rinv_le_contravar; lra].
+    + unfold M. cbn [total]. rewrite (plus_comm (query h x)), (plus_comm (query h x')). assert (T := twice_swapped (noise a / 2) (total (query h) b) (query h x) (query h x') (exp e) ltac:(lra) (HN h x) (HN h x')).
+      now replace (2 * (noise a / 2)) with (noise a) in T by field.
+  - subst a. cbn [plan_of rate noise]. set (M := fun batch => normals (sigma_of g) (total (query h) batch)).
+    assert (M0 : forall b y, 0 <= M b y) by (intros; now apply normals_ge0). assert (M1 : forall b, is_int (space d) (M b) 1) by (intros; now apply normals_int).
+    split; [intros y; now apply sampled_ge0|split; [intros y; now apply sampled_ge0|split; [now apply sampled_int|]]]. intros e. apply sampled_replace; auto.
+    + apply (int_ge0 line _ _ (fun z => pos_ge0 _) (curve_int _ _ Hq V Replaced _ (Rlt_le _ _ (exp_pos e)))).
+    + intros b. unfold M. cbn [total]. rewrite (plus_comm (query h x)), (plus_comm (query h x')). apply replaced_batch; auto. apply exp_pos. Qed.
+Definition replacement (g : gaussian_step) := Some (Replacement g).
+Section Replace.
+Context {X : Type} {d : nat} (query : list (vec d) -> X -> vec d) (x x' : X) (D : list X) (o : order).
+Variables (p : problem) (gs : list gaussian_step) (plans : list plan).
+Hypothesis bounded_query : forall h x, norm (query h x) <= 1.
+Hypothesis above : direction p = Above.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis judged : judge (Some o) p (map replacement gs) = true.
+Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
+Definition stated_plan (s : stated) := match s with Replacement g => plan_of g | _ => {| rate := 0; noise := 0 |} end.
+Lemma plans_replaced ks : forall gs, plans_of ks gs = map stated_plan (steps_stated ks (map Replacement gs)).
+Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [plans_of steps_stated map]; auto. now rewrite map_app, repeat_map, IH. Qed.
+Lemma all_replaced ks s : forall gs, In s (steps_stated ks (map Replacement gs)) -> exists g, s = Replacement g.
+Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [steps_stated map]; intros H; try easy. apply in_app_or in H as [H|H]; [|eauto].
+  apply repeat_spec in H. eauto. Qed.
+Theorem sampled_gaussian_replace_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect (space d) (mechanism plans query (x :: D)) test (length plans) [] u ->
+  expect (space d) (mechanism plans query (x' :: D)) test (length plans) [] v ->
+  u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. rewrite plans_replaced in planned. destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E R]].
+  assert (J : judge (Some o) p (map Some (map Replacement gs)) = true) by (now rewrite map_map).
+  apply (gaussians_replace_private query x x' D o p (map Replacement gs) all plans bounded_query above some_kind J R). rewrite E.
+  assert (F : Forall (fun s => exists g, s = Replacement g) all).
+  { apply Forall_forall. intros s Hs. exact (all_replaced _ s gs (Permutation_in s (Permutation_sym R) Hs)). }
+  clear - F. induction F as [|s all [g ->] F IH]; constructor; [reflexivity|exact IH]. Qed.
+End Replace.

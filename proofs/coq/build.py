@@ -32,7 +32,8 @@ FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
     "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Means",
-    "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Bignum", "InstanceData", "Instances", "GaussianDigits",
+    "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum", "InstanceData", "Instances",
+    "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -59,7 +60,8 @@ THEOREMS = {
     "Mechanism": ("steps_private", "sampled_gaussian_private", "dp_sgd_ghost", "dp_sgd_permutation", "dp_sgd_private",
                   "shifted_private", "gaussian_private", "gaussian_replace_private", "gaussian_group_private",
                   "gaussian_ghost", "mechanism_ghost"),
-    "Replace": ("replaced_batch", "sampled_gaussian_replace_private", "batch_bound", "fixed_batch_private"),
+    "Replace": ("replaced_batch", "batch_bound", "fixed_batch_private", "gaussians_replace_private",
+                "sampled_gaussian_replace_private"),
     "Mixed": ("mixed_private", "guarantees_private", "bounded_ratio", "bounded_range_pure", "laplace_pure",
               "laplace_exact", "gdp_private", "zcdp_private"),
     "Refuted": ("attained", "lifted", "sampled_gaussian_not_private", "sampled_gaussian_zero_not_private",
@@ -72,6 +74,7 @@ THEOREMS = {
     "Fourier": ("circle", "tannery", "atom_series"),
     "Trapezoid": ("atom_trapezoid", "trapezoid", "aliases", "transform_kfold", "line_encloses", "line_any",
                   "line_independent"),
+    "Line": ("gaussian_transform", "many_means", "line_sampled_gaussian"),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),
     "GaussianDigits": ("delta_1", "delta_2", "delta_3", "delta_4", "delta_5", "delta_exists"),
 }

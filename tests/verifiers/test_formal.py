@@ -207,6 +207,7 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
     """The theorems speak of Gaussians, all of them sampled or none; other mechanisms only share their losses."""
     plain, sampled = Gaussian(noise_multiplier="4"), PoissonSampled(Gaussian(noise_multiplier="2"), "0.1")
     fixed = WithoutReplacement(Gaussian(noise_multiplier="4"), "0.1")
+    steps: list[tuple[Any, int]]
     for steps, relation, known in (
         ([(plain, 3), (Gaussian(noise_multiplier="3"), 1)], Relation.ADD_OR_REMOVE, "gaussian_private"),
         ([(sampled, 3)], Relation.ZERO_OUT, "gaussian_private"), ([(plain, 3)], Relation.ZERO_OUT, "gaussian_private"),
@@ -219,7 +220,9 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
         ([(GaussianDP("0.5"), 1)], Relation.REPLACE, "gdp_private"),
         ([(GaussianDP("0.5"), 2)], Relation.REPLACE, "T15"),
         ([(ZCDP("0.01"), 3), (ZCDP("0.02", "0.1"), 1)], Relation.ADD_OR_REMOVE, "zcdp_private"),
-        ([(sampled, 3), (PoissonSampled(plain, "0.2"), 1)], Relation.REPLACE, "sampled_gaussian_replace_private"),
+        ([(sampled, 3), (PoissonSampled(plain, "0.2"), 1)], Relation.REPLACE, "gaussians_replace_private"),
+        ([(sampled, 2), (Gaussian(noise_multiplier="9"), 2)], Relation.REPLACE, "gaussians_replace_private"),
+        ([(sampled, 2), (Gaussian(sigma="9", sensitivity=1), 2)], Relation.REPLACE, "T15"),
         ([(fixed, 3)], Relation.REPLACE, "fixed_batch_private"),
         ([(fixed, 3)], Relation.ZERO_OUT, "fixed_batch_private"),
         ([(plain, 3)], Relation.REPLACE, "gaussian_replace_private"), ([(fixed, 3)], Relation.REMOVE, "T15")):

@@ -85,7 +85,7 @@ TRUST_LOSSES = (
 """... where every kind of steps is a Gaussian or a guarantee, sampled or not."""
 TRUST_SAMPLED = (
     "Every law of the part was found above the step's own by the program, or one event bounds them all "
-    "(sampled_gaussian_private, sampled_gaussian_replace_private, fixed_batch_private, shifted_private, "
+    "(sampled_gaussian_private, gaussians_replace_private, fixed_batch_private, shifted_private, "
     "gaussian_private, gaussian_replace_private, gaussian_group_private, "
     "gdp_private, zcdp_private, mixed_private and guarantees_private in proofs/coq: in any dimension, normal noise on "
     "sums of contributions of norm at most 1, or without sampling any queries that differ by at most the stated norm; "

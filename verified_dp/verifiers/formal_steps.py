@@ -287,32 +287,36 @@ def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
 
 
 def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
-    """Laws above the steps of which mixed_private and guarantees_private in proofs/coq speak; none if one is not known.
+    """Laws above steps of which mixed_private, guarantees_private and gaussians_replace_private in proofs/coq speak.
 
     Gaussians, one by one; Laplace noise on one number; mechanisms of which a guarantee is stated. Where the claimed
     delta is 0 only the largest losses matter, and steps with bounded ones count as a guarantee. Sampled or Gaussian
-    steps: one record more or less. Gaussians of one kind: none (see T15).
+    steps: one record more or less; Gaussians, some sampled, also replaced. Gaussians of one kind: none (see T15).
     """
     steps, pure = spec.composition.parts, spec.claim is not None and spec.claim.delta == 0
     found: dict[Law, int] = {}
     for step, count in steps:
         inner, share = (step.mechanism, step.probability) if isinstance(step, PoissonSampled) else (step, Fraction(1))
         law = _stated(inner, share, order, pure=pure)
-        if law is None or (order not in DIRECTIONS and not isinstance(law, OddsLoss | LaplaceLoss)):
+        if law is None or (order not in DIRECTIONS and isinstance(law, SampledAtomicLoss | SampledLaplaceLoss)):
             return ()
         found[law] = found.get(law, 0) + count
     kinds, neighbours = {type(law) for law in found}, (Relation.REMOVE, Relation.ADD, Relation.ADD_OR_REMOVE)
     merged = kinds in ({GaussianLoss}, {SampledGaussianLoss})
-    known = kinds <= {OddsLoss, LaplaceLoss} or spec.relation in neighbours
+    replaced = spec.relation is Relation.REPLACE and kinds == {GaussianLoss, SampledGaussianLoss}
+    known = kinds <= {OddsLoss, LaplaceLoss} or spec.relation in neighbours or replaced
     return tuple(found.items()) if known and not merged and len(found) <= MAX_KINDS else ()
 
 
 def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | None:
     """The law of a step as it is stated, where it runs with this probability."""
     if isinstance(step, Gaussian):
+        replaced = order not in DIRECTIONS
+        if replaced and step.noise_multiplier is None:
+            return None
         noise = step.noise_multiplier or Fraction(step.sigma or 0) / Fraction(step.sensitivity or 1)
         if share == 1:
-            return GaussianLoss(1 / noise**2, order)
+            return GaussianLoss((4 if replaced else 1) / noise**2, order)
         return SampledGaussianLoss(share, noise, order) if share else None
     if type(step) is Laplace and share and not pure:
         noisy = LaplaceLoss(step.ratio)
