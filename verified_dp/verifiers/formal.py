@@ -40,9 +40,8 @@ from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.verifiers.formal_steps import (
     MAX_KINDS,
-    GaussianStep,
-    GuaranteeStep,
-    ZCDPSteps,
+    KnownStep,
+    attained_laws,
     compared,
     merged,
     stated_laws,
@@ -309,8 +308,7 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     steps = [compared_step(part, law) for law in laws]
     yield next((step.order for step in steps if step), "none")
     if not part.kinds:
-        alone = (step for step in steps if isinstance(step, GaussianStep | ZCDPSteps))
-        yield from (word for step in alone for word in step.event_words(part.epsilon, part.bits))
+        yield from (word for step in steps if step for word in step.event_words(part.epsilon, part.bits))
     for kind, step in zip(part.kinds, steps if part.kinds else [], strict=True):
         if step is None or isinstance(step, ZCDPSteps):
             yield "given"
@@ -340,15 +338,15 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
 def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
     """Raise Unsupported unless the program decided this problem: it is the program that is wrong, or what wrote it."""
     for found, meant in zip_longest(rows, told_rows(part, laws), fillvalue=""):
-        hints = meant.startswith(("sampled", "guarantee", "laplace", "zcdp")) and found.startswith(f"{meant} ")
+        hints = meant.startswith(("sampled", "guarantee", "laplace", "outputs", "zcdp")) and found.startswith(f"{meant} ")
         if found != meant and not hints:
             difference = f"{found[:60]!r}, not {meant[:60]!r}"
             raise Unsupported(f"the formal checker decided another problem: {difference}", "formal")
 
 
-def compared_step(part: FormalPart, law: Law) -> GaussianStep | GuaranteeStep | ZCDPSteps | None:
+def compared_step(part: FormalPart, law: Law) -> KnownStep | None:
     """The step that the program itself finds a kind's integer law above (below)."""
-    return compared(law, part.order, part.side, part.bits)
+    return compared(law, part.order, part.side, part.bits, by_law=bool(part.kinds))
 
 
 _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'

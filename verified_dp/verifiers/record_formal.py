@@ -19,12 +19,11 @@ from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
-from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law, has_rational_end
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers.formal import FormalPart, Kind, Product, infinity_above, part_record, read_parts
-from verified_dp.verifiers.formal_steps import GaussianStep, ZCDPSteps, compared, merged, stated_laws
+from verified_dp.verifiers.formal_steps import ZCDPSteps, attained_laws, compared, merged, stated_laws
 
 _SHARE_BITS = 16
 """All that is cut costs about 2^-16 of the claimed delta."""
@@ -159,19 +158,17 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
 
 
 def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction) -> FormalPart | None:
-    """The part without a grid, for plain Gaussian steps alone, or for zCDP steps."""
-    (law, _), *others = laws
-    step = compared(law, order, side, _EVENT_BITS)
-    if others:
+    """The part without a grid, for plain Gaussian steps alone, for zCDP steps, or for one step with outputs."""
+    (law, count), *others = laws
+    step = compared(law, order, side, _EVENT_BITS, by_law=False)
+    if step is None or others or count > 1:
         return None
     bits = _EVENT_BITS + target.denominator.bit_length()
     with ctx.workprec(2 * bits + 64):
         if isinstance(step, ZCDPSteps):
             found = step.bound(epsilon)
-        elif isinstance(step, GaussianStep) and isinstance(law, GaussianLoss):
-            found = law.enclose_hockey_stick(ball(epsilon))
         else:
-            return None
+            found = law.enclose_hockey_stick(ball(epsilon))
         found *= arb((1, bits))
         bound = int((found.upper() + 2).ceil().unique_fmpz() or 0) if side == "above" else max(
             0, int((found.lower() - 2).floor().unique_fmpz() or 0))
@@ -265,7 +262,7 @@ def with_formal(certificate: Document) -> Document:
                          claim.delta, lambda part: part.delta <= claim.delta) for loss in losses]
     else:
         order = _refuting_order(certificate)
-        parts = [propose(loss.laws, loss.order, "below", claim.epsilon, claim.delta,
+        parts = [propose(attained_laws(spec, order) or loss.laws, order, "below", claim.epsilon, claim.delta,
                          lambda part: part.delta > claim.delta) for loss in losses if loss.order == order]
     records = [part_record(part) for part in parts]
     try:
