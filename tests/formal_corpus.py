@@ -29,8 +29,8 @@ from verified_dp.verifiers.record_formal import with_formal
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, ROWS = ROOT / "proofs" / "coq" / "README.md", ROOT / "build" / "formal-corpus.jsonl"
 BEGIN, END = "<!-- written by tests/formal_corpus.py -->\n", "<!-- end -->\n"
-DEPTHS = {formal.TRUST_SAMPLED: "mechanism", formal.TRUST_REFUTED: "mechanism", formal.TRUST_LOSSES: "losses",
-          formal.TRUST: "composition"}
+DEPTHS = {formal.TRUST_SAMPLED: "mechanism", formal.TRUST_REFUTED: "mechanism", formal.TRUST_ATTAINED: "mechanism",
+          formal.TRUST_LOSSES: "losses", formal.TRUST: "composition"}
 NAMES = {"GaussianLoss": "Gaussian", "SampledGaussianLoss": "sampled Gaussian", "OddsLoss": "pure or approximate DP",
          "LaplaceLoss": "Laplace", "ZCDPLoss": "zCDP", "DiscreteLaplaceLoss": "discrete Laplace"}
 

@@ -7,8 +7,7 @@
    decides that the law of an integer law is above it: at a grid point a it is at most the largest of
      delta,  delta + (1-delta) (1-a),  delta + (1-delta) (e^eps - a) / (e^eps + 1).
    The same for Laplace noise, whose curve is the largest of 0, 1 - a and 1 - sqrt (a e^-r) (lap), and for finitely many
-   outputs of stated probabilities, where it is a sum (apart); of one such step, by_outputs bounds one point of the curve
-   on either side. *)
+   outputs of stated probabilities, where it is a sum (apart).  by_outputs bounds one point of one step's curve from below. *)
 Require Import Reals ZArith List Lra Lia Bool.
 From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian.
 Import ListNotations.
@@ -418,8 +417,8 @@ Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq 
         replace (s * IZR (g_q_den g) * (IZR z / s)) with (IZR z * IZR (g_q_den g)) by (field; lra). lra. Qed.
 End Right.
 
-(* ---------- one step: one point of its curve ---------- *)
-(* of finitely many outputs, on either side; of an (e, d)-private step from below, as the worst one has it *)
+(* ---------- one step from below: one point of its curve ---------- *)
+(* of finitely many outputs; of an (e, d)-private step as the worst one has it *)
 (* the curve at A / U, in units of 1 / (U q_den (sum of ps) (sum of qs)) *)
 Definition point (g : guaranteed_step) (ps qs : list Z) (A : Z) : Z :=
   let U := unit (g_precision g) in let rest := (g_q_den g - g_q_num g)%Z in
@@ -433,10 +432,7 @@ Definition by_outputs (g : guaranteed_step) (b : problem) : bool :=
       let W := g_precision g in let E := expo W (g_terms g) (quotient_range W (eps_num b) (eps_den b)) in
       let N := (unit W * g_q_den g * (sumv ps * sumv qs))%Z in
       sound_guarantee g && (0 <=? eps_num b)%Z && (0 <? eps_den b)%Z && (0 <? bits b)%Z &&
-      match direction b with
-      | Above => (point g ps qs (fst E) * 2 ^ bits b <=? bound b * N)%Z
-      | Below => (bound b * N <=? point g ps qs (snd E) * 2 ^ bits b)%Z
-      end
+      match direction b with Above => false | Below => (bound b * N <=? point g ps qs (snd E) * 2 ^ bits b)%Z end
   | Any =>
       let W := g_precision g in let E := expo W (g_terms g) (quotient_range W (eps_num b) (eps_den b)) in
       let odds := fst (expo W (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g))) in let N := (unit W + odds)%Z in
@@ -476,8 +472,7 @@ Proof. destruct (sound_guarantee_ok g sound) as [[HW [[Q0 Q1] _]] [Hq [_ [_ HS]]
       rewrite ME. ring. Qed.
 End Point.
 Theorem by_outputs_ok g b ps qs : by_outputs g b = true -> g_source g = Outputs ps qs -> sound_source (g_source g) /\ 0 < g_q g <= 1 /\
-  let c := guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g) (exp (epsilon_of b)) in
-  match direction b with Above => c <= IZR (bound b) / unit_of b | Below => IZR (bound b) / unit_of b <= c end.
+  IZR (bound b) / unit_of b <= guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g) (exp (epsilon_of b)).
 Proof. unfold by_outputs. intros T GS. rewrite GS in *. cbv zeta in T.
   apply andb_prop in T as [T SC]. do 3 (apply andb_prop in T as [T ?]).
   repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
@@ -491,13 +486,10 @@ Proof. unfold by_outputs. intros T GS. rewrite GS in *. cbv zeta in T.
   set (N := (unit W * g_q_den g * (sumv ps * sumv qs))%Z) in *.
   assert (NP : 0 < IZR N) by (apply IZR_lt; unfold N; repeat apply Z.mul_pos_pos; auto; try lia; now apply unit_pos).
   assert (BP : 0 < IZR (2 ^ bits b)) by (apply IZR_lt, Z.pow_pos_nonneg; lia).
-  assert (K := fun A HA => point_ok g ps qs T GS A HA). fold W in K. fold N s in K. rewrite GS in K. unfold unit_of. cbv zeta.
-  destruct (direction b); apply Z.leb_le, IZR_le in SC; rewrite !mult_IZR, <- K in SC by auto.
-  - eapply Rle_trans; [apply IC; split; [|apply (Rmult_le_reg_l s); [auto|]; replace (s * (IZR (fst E) / s)) with (IZR (fst E)) by (field; lra); exact E1]|].
-    + apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat].
-    + apply (Rmult_le_reg_r (IZR N)); auto. apply (Rmult_le_reg_r (IZR (2 ^ bits b))); auto. eapply Rle_trans; [exact SC|]. right. field. lra.
-  - eapply Rle_trans; [|apply IC; split; [left; exact X|apply (Rmult_le_reg_l s); [auto|]; replace (s * (IZR (snd E) / s)) with (IZR (snd E)) by (field; lra); exact E2]].
-    apply (Rmult_le_reg_r (IZR N)); auto. apply (Rmult_le_reg_r (IZR (2 ^ bits b))); auto. eapply Rle_trans; [|exact SC]. right. field. lra. Qed.
+  assert (K := fun A HA => point_ok g ps qs T GS A HA). fold W in K. fold N s in K. rewrite GS in K. unfold unit_of.
+  destruct (direction b); [discriminate|]. apply Z.leb_le, IZR_le in SC. rewrite !mult_IZR, <- K in SC by auto.
+  eapply Rle_trans; [|apply IC; split; [left; exact X|apply (Rmult_le_reg_l s); [auto|]; replace (s * (IZR (snd E) / s)) with (IZR (snd E)) by (field; lra); exact E2]].
+  apply (Rmult_le_reg_r (IZR N)); auto. apply (Rmult_le_reg_r (IZR (2 ^ bits b))); auto. eapply Rle_trans; [|exact SC]. right. field. lra. Qed.
 Theorem by_worst_ok g b : by_outputs g b = true -> g_source g = Any -> g_q g = 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1 /\ direction b = Below /\
   IZR (bound b) / unit_of b <= worst (g_eps g) (g_delta g) (exp (epsilon_of b)).
 Proof. unfold by_outputs. intros T GS. rewrite GS in *. cbv zeta in T. apply andb_prop in T as [T SC]. do 4 (apply andb_prop in T as [T ?]).

@@ -164,7 +164,6 @@ Section Refuted.
 Variables (p : problem) (g : guaranteed_step).
 Hypothesis judged : judge (Some (g_order g)) p [Some (Guarantee g)] = true.
 Hypothesis one_step : kinds p = [].
-Hypothesis below : direction p = Below.
 Let o := g_order g.
 Lemma judged_point : by_outputs g p = true.
 Proof. assert (J := judged). unfold judge in J. rewrite one_step in J. now apply andb_prop in J as [_ J]. Qed.
@@ -174,7 +173,7 @@ Theorem outputs_not_private ps qs : g_source g = Outputs ps qs -> let l := seq 0
   expect (sums l) (fun _ => with_record (share ps) (share qs) (g_q g) o) test 1 [] u /\
   expect (sums l) (fun _ => without_record (share ps) (share qs) (g_q g) o) test 1 [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
-Proof. intros GS l. destruct (by_outputs_ok g p ps qs judged_point GS) as [HS [Hq K]]. rewrite GS, below in *. destruct HS as [SP [SQ L]]. cbv zeta in K.
+Proof. intros GS l. destruct (by_outputs_ok g p ps qs judged_point GS) as [HS [Hq K]]. rewrite GS in *. destruct HS as [SP [SQ L]].
   assert (P0 := fun i => share_ge0 ps i SP). assert (Q0 := fun i => share_ge0 qs i SQ).
   destruct (shown_event l (share ps) (share qs) (g_q g) P0 Q0 Hq (fun o => match o with Remove => apart ps qs | Add => apart qs ps end) (epsilon_of p) o) as [test [u [v [E [U [V W]]]]]].
   - intros a. reflexivity.
@@ -187,7 +186,7 @@ Theorem response_not_private a b c rest i j : (0 <= a)%Z -> (0 <= b)%Z -> (2 <= 
   exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
   expect (sums l) (fun _ => answer (IZR a) (IZR b) c i) test 1 [] u /\ expect (sums l) (fun _ => answer (IZR a) (IZR b) c j) test 1 [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
-Proof. intros A B C2 N OT I J D GS Q1 l. destruct (by_outputs_ok g p _ _ judged_point GS) as [_ [_ K]]. rewrite GS, Q1, below in *. cbv zeta in K.
+Proof. intros A B C2 N OT I J D GS Q1 l. destruct (by_outputs_ok g p _ _ judged_point GS) as [_ [_ K]]. rewrite GS, Q1 in *.
   rewrite guaranteed_one in K. set (P := answer (IZR a) (IZR b) c i). set (Q := answer (IZR a) (IZR b) c j). set (ev := HockeyStick.best P Q (epsilon_of p)).
   exists (fun h => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end), (prob P ev l), (prob Q ev l).
   assert (EX : forall D, expect (sums l) (fun _ => D) (fun h : list nat => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end) 1 [] (prob D ev l)).

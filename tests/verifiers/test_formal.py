@@ -30,10 +30,12 @@ from verified_dp import (
     ApproximateDP,
     Claim,
     Composition,
+    Finite,
     Gaussian,
     GaussianDP,
     Laplace,
     PoissonSampled,
+    RandomizedResponse,
     Relation,
     Spec,
     WithoutReplacement,
@@ -41,7 +43,7 @@ from verified_dp import (
 )
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
-from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
@@ -209,6 +211,63 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
         assert (check.valid, check.verdict) == (True, "refuted") and known in str(check.reason), (steps, relation)
 
 
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_outputs_of_stated_probabilities_are_known_to_the_mechanism() -> None:
+    """Alone or beside others, sampled or not, from above; one step from below; and how the reason says so."""
+    three, plain = Finite(("1/4", "1/4", "1/2"), ("1/2", "2/5", "1/10")), Gaussian(noise_multiplier="4")
+    answer, sampled = RandomizedResponse(3, "1/2"), PoissonSampled(three, "1/10")
+    for steps, relation, delta, known in (
+            ([(three, 3)], Relation.REMOVE, "0.9", "guarantees_private"),
+            ([(three, 2), (plain, 1)], Relation.ADD, "0.9", "mixed_private"),
+            ([(sampled, 3), (plain, 1)], Relation.ADD_OR_REMOVE, "0.9", "mixed_private"),
+            ([(answer, 4)], Relation.REPLACE, "0.9", "guarantees_private"),
+            ([(RandomizedResponse(3, epsilon="1/4"), 2)], Relation.REPLACE, "0.9", "guarantees_private"),
+            ([(three, 1)], Relation.REMOVE, "1e-9", "outputs_not_private"),
+            ([(PoissonSampled(Finite(("1", "0"), ("1/9", "8/9")), "1/2"), 1)], Relation.REMOVE, "1e-9",
+             "outputs_not_private"),
+            ([(answer, 1)], Relation.REPLACE, "1e-9", "response_not_private"),
+            ([(RandomizedResponse(2, epsilon="11/10"), 1)], Relation.REPLACE, "1e-9", "guarantee_not_private"),
+            ([(RandomizedResponse(3, epsilon="11/10"), 1)], Relation.REPLACE, "1e-9", "T25"),
+            ([(answer, 4)], Relation.REPLACE, "1e-9", "T25")):
+        check = checked(steps, relation, delta)
+        assert check.valid and known in str(check.reason), (steps, relation)
+        assert (check.verdict == "refuted") == (delta == "1e-9") and (known == "T25") == ("T25" in str(check.reason))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("share", ["1", "1/3"])
+def test_one_point_of_the_curve_of_outputs(order: str, share: str) -> None:
+    """By hand; the least change of the bound, of epsilon or of a weight is refused."""
+    masses = tuple((Fraction(p, 4), Fraction(r, 4)) for p, r in ((3, 1), (1, 2), (0, 1)))
+    base, at = FiniteLoss(masses, "remove"), Fraction(1, 4)
+
+    def law(base: FiniteLoss) -> Any:
+        return base.in_order(order) if share == "1" else SampledAtomicLoss(base, Fraction(share), order)
+
+    part = event_part([(law(base), 1)], order, "below", at, TARGET)
+    assert part is not None and event_part([(law(base), 1)], order, "above", at, TARGET) is None
+    q, odds = float(Fraction(share)), exp(0.25)
+    pairs = [(q * float(p) + (1 - q) * float(r), float(r)) for p, r in base.masses]
+    value = sum(max(0, p - odds * r) if order == "remove" else max(0, r - odds * p) for p, r in pairs)
+    assert float(part.delta) == pytest.approx(value) and is_accepted(part, [law(base)])
+    assert not is_accepted(replace(part, bound=part.bound + 8), [law(base)])
+    assert not is_accepted(replace(part, epsilon=at + Fraction(1, 10**30)), [law(base)])
+    less = Fraction(1, 10**20)
+    nearer = ((masses[0][0] - less, masses[0][1]), masses[1], (less, masses[2][1]))
+    assert not is_accepted(part, [law(replace(base, masses=nearer))])
+    guarantee = OddsLoss(Fraction(1, 2), Fraction(1, 100), 0)
+    part = event_part([(guarantee, 1)], order, "below", at, TARGET)
+    assert part is not None and event_part([(guarantee, 1)], order, "above", at, TARGET) is None
+    worst = 0.01 + 0.99 * (exp(0.5) - exp(0.25)) / (1 + exp(0.5))
+    assert float(part.delta) == pytest.approx(worst) and is_accepted(part, [guarantee])
+    assert not is_accepted(replace(part, bound=part.bound + 8), [guarantee])
+    half = SampledAtomicLoss(guarantee, Fraction(1, 2), order)
+    assert event_part([(half, 1)], order, "below", EPSILON, TARGET) is None
+
+
 def checked(steps: list[tuple[Any, int]], relation: Relation, delta: str) -> Check:
     """What verify --formal says of the claim that these steps have this delta at epsilon 1."""
     claim = Claim("a test", "none", Fraction(1), Fraction(delta), "1", delta)
@@ -303,7 +362,13 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
     order, side = rng.choice(["remove", "add"]), rng.choice(["above", "below"])
     epsilon, count = Fraction(rng.randint(0, 12), 8), rng.choice([1, 2, 3])
     law: Any = SampledGaussianLoss(Fraction(rng.randint(1, 9), 10), Fraction(rng.randint(6, 20), 10), order)
-    if rng.random() < 0.3:
+    if rng.random() < 0.25:
+        law = random_outputs(rng, order)
+        if rng.random() < 0.5:
+            law = rng.choice([law, OddsLoss(Fraction(rng.randint(1, 16), 8), Fraction(rng.choice([0, 1]), 100), 0)])
+            return moved_event(rng, law, order, "below", epsilon), law, 1
+        side = "above"
+    elif rng.random() < 0.3:
         guarantee = OddsLoss(Fraction(rng.randint(0, 12), 8), Fraction(rng.choice([0, 1, 7]), 1000), 0)
         side, share = "above", Fraction(rng.randint(1, 10), 10)
         law = guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
@@ -312,10 +377,7 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
             law = noisy if share == 1 else SampledLaplaceLoss(noisy, share, order)
     elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
-        event = event_part([(plain, 1)], order, side, epsilon, TARGET)
-        assert event is not None
-        moved = event.bound + rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, 140))
-        return replace(event, bound=max(0, moved)), plain, 1
+        return moved_event(rng, plain, order, side, epsilon), plain, 1
     part = build_part([(law, count)], order, side, epsilon, TARGET, Fraction(1, 8))
     kind, what = part.kinds[0], rng.randrange(4)
     index, by = rng.randrange(len(kind.masses)), rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, part.bits))
@@ -332,7 +394,28 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
     return replace(part, products=tuple(products), bound=arithmetic.delta(composed, epsilon, part.step)), law, count
 
 
+def moved_event(rng: random.Random, law: Any, order: str, side: str, epsilon: Fraction) -> FormalPart:
+    """A part without a law, its bound altered."""
+    event = event_part([(law, 1)], order, side, epsilon, TARGET)
+    assert event is not None
+    return replace(event, bound=max(0, event.bound + rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, 140))))
+
+
+def random_outputs(rng: random.Random, order: str) -> Any:
+    """A few, on a random batch or not."""
+    size = rng.randint(2, 4)
+    P, Q = ([rng.randint(0, 9) for _ in range(size)] for _ in "PQ")
+    P[0], Q[1] = P[0] + 1, Q[1] + 1
+    masses = tuple((Fraction(p, sum(P)), Fraction(q, sum(Q))) for p, q in zip(P, Q, strict=True))
+    base, share = FiniteLoss(masses, "remove"), Fraction(rng.randint(1, 10), 10)
+    return base.in_order(order) if share == 1 else SampledAtomicLoss(base, share, order)
+
+
 def changed_law(law: Any, share: Fraction) -> Any:
+    if isinstance(law, FiniteLoss):
+        (p, q), *rest = law.masses
+        moved = [(p * (1 - share), q), *rest[:-1], (rest[-1][0] + p * share, rest[-1][1])]
+        return replace(law, masses=tuple(moved)) if all(part >= 0 for part, _ in moved) else law
     if isinstance(law, SampledGaussianLoss):
         return replace(law, noise_multiplier=law.noise_multiplier * (1 + share))
     if isinstance(law, OddsLoss):
@@ -344,6 +427,8 @@ def changed_law(law: Any, share: Fraction) -> Any:
 
 def mechanism_of(law: Any) -> Any:
     """What has this loss."""
+    if isinstance(law, FiniteLoss):
+        return Finite(*zip(*law.in_order("remove").masses, strict=True))
     if isinstance(law, OddsLoss):
         return ApproximateDP(law.epsilon, law.infinity_mass)
     if isinstance(law, LaplaceLoss):
@@ -365,7 +450,7 @@ def test_no_false_problem_is_accepted(seeds: range) -> None:
             verdicts.append(False)
             continue
         verdicts.append(True)
-        if isinstance(law, GaussianLoss):
+        if not part.kinds:
             true = law.enclose_hockey_stick(arb(part.epsilon.numerator) / part.epsilon.denominator)
             low, high = true.lower(), true.upper()
         else:

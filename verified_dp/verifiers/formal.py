@@ -22,7 +22,6 @@ from flint import arb, ctx
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.families.guarantees.mechanism import ZCDP
-from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.check import Check, refused
@@ -32,15 +31,16 @@ from verified_dp.core.kernel.certificate.witness import number_text, read_number
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Grouped, Relation, Spec
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law, has_rational_end
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.verifiers.formal_steps import (
+    HINTED,
     MAX_KINDS,
     KnownStep,
+    ZCDPSteps,
     attained_laws,
     compared,
     merged,
@@ -97,6 +97,12 @@ TRUST_REFUTED = (
     f"gaussian_not_private and gaussian_replace_not_private in proofs/coq). Trusted: {PROGRAM}"
 )
 """... and bounded from below."""
+TRUST_ATTAINED = (
+    "There are outputs with exactly what is stated of the one step, finitely many, and an event of them, whose "
+    "probabilities differ by what the program found, so that the step is not private as claimed (outputs_not_private, "
+    f"response_not_private and guarantee_not_private in proofs/coq). Trusted: {PROGRAM}"
+)
+"""... of one step with finitely many outputs, or of which a guarantee is stated."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +268,8 @@ def is_above(part: FormalPart, kind: Kind, law: Law) -> bool:
 def infinity_above(law: Law, grid: LawGrid, step: Fraction, found: StepMasses) -> arb:
     """Bound the dominating law's mass at infinity: exactly the law's own where the grid reaches its largest loss."""
     mass = law.infinity_fraction()
-    ended = has_rational_end(law) and law.largest_loss() <= grid.vertices()[-1] * step
+    last, end = grid.vertices()[-1] * step, law.enclose_largest_loss()
+    ended = law.largest_loss() <= last if has_rational_end(law) else end is not None and bool(end <= ball(last))
     return ball(mass) if ended and mass is not None else found.infinity_above
 
 
@@ -338,7 +345,7 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
 def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
     """Raise Unsupported unless the program decided this problem: it is the program that is wrong, or what wrote it."""
     for found, meant in zip_longest(rows, told_rows(part, laws), fillvalue=""):
-        hints = meant.startswith(("sampled", "guarantee", "laplace", "outputs", "zcdp")) and found.startswith(f"{meant} ")
+        hints = meant.startswith(HINTED) and found.startswith(f"{meant} ")
         if found != meant and not hints:
             difference = f"{found[:60]!r}, not {meant[:60]!r}"
             raise Unsupported(f"the formal checker decided another problem: {difference}", "formal")
@@ -401,14 +408,19 @@ def verify_formal(document: Document, checker: Program | None = None) -> Check:
     losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     check_purpose(document["verdict"], spec.claim, parts, losses)
     refuted = document["verdict"] == "refuted"
-    laws = [_check_part(part, losses[part.order], stated_laws(spec, part.order), f"formal[{index}]", checker)
-            for index, part in enumerate(parts)]
+    claimed = [(attained_laws if refuted else stated_laws)(spec, part.order) for part in parts]
+    laws = [_check_part(part, losses[part.order], stated, f"formal[{index}]", checker)
+            for index, (part, stated) in enumerate(zip(parts, claimed, strict=True))]
     points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
     program = f"the program {checker_path(checker)}" if isinstance(checker, str) else "the checker extracted from Coq"
     found = all(compared_step(part, law) for part, used in zip(parts, laws, strict=True) for law, _ in used)
-    stated = all(used == stated_laws(spec, part.order) for part, used in zip(parts, laws, strict=True))
-    known = (stated and not refuted) or is_covered(spec, losses, parts, refuted=refuted)
-    trust = TRUST if not found else TRUST_LOSSES if not known else TRUST_REFUTED if refuted else TRUST_SAMPLED
+    if laws == claimed:
+        known = TRUST_ATTAINED if refuted else TRUST_SAMPLED
+    elif is_covered(spec, losses, parts, refuted=refuted):
+        known = TRUST_REFUTED if refuted else TRUST_SAMPLED
+    else:
+        known = TRUST_LOSSES
+    trust = known if found else TRUST
     return Check(True, document["verdict"], None, f"composition in integers accepted by {program} ({points}). {trust}")
 
 
@@ -450,8 +462,8 @@ Laws = tuple[tuple[Law, int], ...]
 
 def _check_part(part: FormalPart, loss: ComposedLoss, stated: Laws, path: str, checker: Program | None) -> Laws:
     """The laws that its kinds are above (below): those of the steps as stated, or those of the composition."""
-    laws = stated if _is_above_all(part, stated) else merged(loss.laws)
-    alone = not part.kinds and len(laws) == 1 and isinstance(laws[0][0], GaussianLoss | ZCDPLoss)
+    laws = stated if _is_above_all(part, stated) or (stated and not part.kinds) else merged(loss.laws)
+    alone = not part.kinds and [count for _, count in laws] == [1] and compared_step(part, laws[0][0]) is not None
     if [kind.count for kind in part.kinds] != [count for _, count in laws] and not alone:
         raise InvalidCertificate(f"{path}.kinds", f"counts must be {', '.join(str(count) for _, count in laws)}")
     if laws is not stated:

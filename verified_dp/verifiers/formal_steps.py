@@ -25,6 +25,8 @@ from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian
 
 DIRECTIONS = ("remove", "add")
+HINTED = ("sampled", "guarantee", "laplace", "outputs", "zcdp")
+"""How rows of steps begin, which have hints at their end."""
 MAX_KINDS = 64
 """Of steps in a formal part."""
 _SPARE_BITS = 64
@@ -125,15 +127,16 @@ class GuaranteeStep:
     weights: tuple[tuple[int, int], ...] = ()
 
     def is_known(self, side: str, *, by_law: bool) -> bool:
-        """Laws from above; points of the curve of outputs, and from below of a guarantee that is not sampled."""
-        if by_law or self.source == "laplace":
-            return by_law and side == "above"
-        return self.source == "outputs" or (side == "below" and self.probability == 1)
+        """Laws from above; from below points of the curve of outputs, and of a guarantee that is not sampled."""
+        if side == "above" or by_law:
+            return side == "above" and by_law
+        return self.source == "outputs" or (self.source == "guarantee" and self.probability == 1)
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series."""
         bits = _compared_bits((low + count) * step, bits)
-        yield from [self.source, *self._numbers(), bits, bits // 2]
+        yield self.source
+        yield from [*self._numbers(), bits, bits // 2]
 
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
         """The same for one point of the curve."""
@@ -324,8 +327,8 @@ def attained_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
     (step, count), *others = spec.composition.parts
     inner = step.mechanism if isinstance(step, PoissonSampled) else step
     two = not isinstance(inner, RandomizedResponse) or inner.epsilon is None or inner.categories == 2
-    known = isinstance(inner, Finite | RandomizedResponse) or isinstance(step, ApproximateDP)
-    return stated_laws(spec, order) if known and two and count == 1 and not others else ()
+    known = isinstance(inner, Finite | RandomizedResponse) and two and count == 1 and not others
+    return stated_laws(spec, order) if known else ()
 
 
 def _guaranteed(step: object, *, pure: bool) -> OddsLoss | FiniteLoss | None:

@@ -15,7 +15,8 @@ from flint import arb, ctx, fmpz_poly
 
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.engines.lattice import Above, Below
-from verified_dp.core.kernel.balls import ball
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.kernel.balls import ball, integer_above
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
@@ -143,7 +144,7 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
     if part is not None and enough(part):
         return part
     part = None
-    special = _special_steps(laws, side, epsilon)
+    special = _special_steps(laws, side, epsilon, target)
     for step in [*special, *(Fraction(1, 1 << power) for power in range(_COARSEST, _FINEST + 1))]:
         try:
             part = build_part(laws, order, side, epsilon, target, step)
@@ -165,24 +166,24 @@ def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fr
         return None
     bits = _EVENT_BITS + target.denominator.bit_length()
     with ctx.workprec(2 * bits + 64):
-        if isinstance(step, ZCDPSteps):
-            found = step.bound(epsilon)
-        else:
-            found = law.enclose_hockey_stick(ball(epsilon))
+        found = step.bound(epsilon) if isinstance(step, ZCDPSteps) else law.enclose_hockey_stick(ball(epsilon))
         found *= arb((1, bits))
         bound = int((found.upper() + 2).ceil().unique_fmpz() or 0) if side == "above" else max(
             0, int((found.lower() - 2).floor().unique_fmpz() or 0))
     return FormalPart(order, side, epsilon, Fraction(1), bits, 2 * bits + 64, (), (), bound)
 
 
-def _special_steps(laws: Kinds, side: str, epsilon: Fraction) -> list[Fraction]:
+def _special_steps(laws: Kinds, side: str, epsilon: Fraction, target: Fraction) -> list[Fraction]:
     """Above one step, such that epsilon is on the grid: the bound is its curve there. Else the sum's end, where known.
+
+    Where delta is to be 0 the same for each of several steps: it is where their largest losses are at most its share.
 
     Of these steps all largest losses are multiples; below, of a little less: a law's line is 0 at its end, and balls
     cannot tell that from less than 0.
     """
-    if side == "above" and epsilon > 0 and [count for _, count in laws] == [1]:
-        return [epsilon / (1 << power) for power in range(_COARSEST)]
+    counts = [count for _, count in laws]
+    if side == "above" and epsilon > 0 and (counts == [1] or (len(counts) == 1 and not target)):
+        return [epsilon / (counts[0] << power) for power in range(_COARSEST)]
     ends = [law.largest_loss() if has_rational_end(law) else Fraction(0) for law, _ in laws]
     if not all(ends):
         return []
@@ -230,6 +231,8 @@ def choose_grid(law: Law, step: Fraction, loss: arb) -> LawGrid:
     first, last = -_least(left_is_small), _least(right_is_small)
     if has_rational_end(law) and (end := law.largest_loss() / step).denominator == 1 and end > 0:
         last = int(end)
+    elif isinstance(law, FiniteLoss) and (largest := law.enclose_largest_loss()) is not None:
+        last = integer_above(largest / ball(step)) if 0 < largest < _MAX_ENDS * ball(step) else last
     return LawGrid(first, ((last - first, 1),))
 
 
