@@ -125,7 +125,7 @@ Proof. unfold found_below. intros H. apply andb_prop in H as [H C]. apply andb_p
 (* ---------- which problem was decided ---------- *)
 Definition told_kind (k : kind) : string * list Z :=
   ("kind"%string, count k :: low (step_law k) :: inf (step_law k) :: mass (step_law k)).
-Definition told_hint (t : hint) : string * list Z := ("hint"%string, [first_index t; last_index t; sum t; infinity t]).
+Definition told_hint (t : hint) : string * list Z := ("hint"%string, [first_index t; last_index t; sum t; infinity t; coarser t]).
 Definition told_step (s : option stated) : string * list Z :=
   match s with
   | None => ("given"%string, [])

@@ -4,7 +4,7 @@
 
    The input is words: "above" or "below"; bits, eps_num, eps_den, h_num, h_den; the number of kinds of steps, and for
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
-   last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
+   last, sum, infinity, coarser; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
    found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num,
    q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or, above only, "guarantee" or
    "laplace", q_num, q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or "outputs", the same six numbers,
@@ -31,7 +31,8 @@ let hint () =
   let last_index = number () in
   let sum = number () in
   let infinity = number () in
-  { Checker.first_index; last_index; sum; infinity }
+  let coarser = number () in
+  { Checker.first_index; last_index; sum; infinity; coarser }
 
 let order () =
   match word () with

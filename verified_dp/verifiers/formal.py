@@ -51,6 +51,7 @@ SIDES = ("above", "below")
 MAX_POINTS = 2**18
 MAX_INDEX = 2**26
 MAX_BITS = 4096
+MAX_COARSER = 64
 MAX_WORK = 2**28
 """Points times bits of precision; known certificates need 2^24."""
 MAX_SECONDS = 600
@@ -107,12 +108,16 @@ TRUST_ATTAINED = (
 
 @dataclass(frozen=True)
 class Product:
-    """A hint for one product: its window, and the sum of the masses and the mass at infinity found in it."""
+    """A hint for one product: its window, and the sum of the masses and the mass at infinity found in it.
+
+    coarser: how many times coarser the grid is on which the masses go on; from above.
+    """
 
     first: int
     last: int
     sum: int
     infinity: int
+    coarser: int = 1
 
 
 @dataclass(frozen=True)
@@ -175,7 +180,8 @@ def part_record(part: FormalPart) -> Document:
         "bits": part.bits,
         "prec": part.prec,
         "kinds": [_kind_record(kind) for kind in part.kinds],
-        "products": [[p.first, p.last, str(p.sum), str(p.infinity)] for p in part.products],
+        "products": [[p.first, p.last, str(p.sum), str(p.infinity), *([p.coarser] if p.coarser > 1 else [])]
+                     for p in part.products],
         "bound": str(part.bound),
     }
 
@@ -232,12 +238,13 @@ def _read_kind(table: Any, path: str) -> Kind:
 
 
 def _read_product(row: Any, path: str) -> Product:
-    if type(row) is not list or len(row) != 4:
-        raise InvalidCertificate(path, "must be a list: first, last, sum, infinity")
+    if type(row) is not list or len(row) not in (4, 5):
+        raise InvalidCertificate(path, "must be a list: first, last, sum, infinity, coarser (if it is)")
     first, last = (_small(index, path, -MAX_INDEX, MAX_INDEX) for index in row[:2])
     if not first <= last < first + MAX_POINTS:
         raise InvalidCertificate(path, f"must be a window of at most {MAX_POINTS} points")
-    return Product(first, last, _natural(row[2], path), _natural(row[3], path))
+    coarser = _small(row[4], path, 2, MAX_COARSER) if len(row) == 5 else 1
+    return Product(first, last, _natural(row[2], path), _natural(row[3], path), coarser)
 
 
 def _small(value: Any, path: str, least: int, most: int) -> int:
@@ -310,7 +317,7 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
         yield from [kind.count, kind.low, kind.infinity, len(kind.masses), *kind.masses]
     yield len(part.products)
     for hint in part.products:
-        yield from [hint.first, hint.last, hint.sum, hint.infinity]
+        yield from [hint.first, hint.last, hint.sum, hint.infinity, hint.coarser]
     yield part.bound
     steps = [compared_step(part, law) for law in laws]
     yield next((step.order for step in steps if step), "none")
@@ -335,7 +342,7 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
     for kind in part.kinds:
         yield f"kind {kind.count} {kind.low} {kind.infinity} {' '.join(map(str, kind.masses))}"
     for hint in part.products:
-        yield f"hint {hint.first} {hint.last} {hint.sum} {hint.infinity}"
+        yield f"hint {hint.first} {hint.last} {hint.sum} {hint.infinity} {hint.coarser}"
     yield f"bound {part.bound}"
     steps = [compared_step(part, law) for law in laws]
     yield f"order-{next((step.order for step in steps if step), 'none')}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import gcd, lcm
+from math import ceil, gcd, isqrt, lcm
 
 from flint import arb, ctx, fmpz_poly
 
@@ -27,33 +27,45 @@ from verified_dp.verifiers.formal import FormalPart, Kind, Product, infinity_abo
 from verified_dp.verifiers.formal_steps import ZCDPSteps, attained_laws, compared, merged, stated_laws
 
 _SHARE_BITS = 16
-"""All that is cut costs about 2^-16 of the claimed delta."""
-_FINEST, _COARSEST = 14, 4
-"""Grid steps from 2^-4 to 2^-14."""
+"""What is cut of a product costs about 2^-16 of the claimed delta; on fine grids, whose steps cost less, still less."""
+_FINEST, _COARSEST = 20, 4
+"""Grid steps from 2^-4 to 2^-20."""
 _EVENT_BITS = 128
 """Of a bound by one event, beside those of the claimed delta."""
-_MAX_WINDOW = 2**16
+_MAX_WINDOW = 2**18
 _MAX_ENDS = 2**14
 """Grid points up to the largest loss of a step."""
+_FEW = 15
+"""Steps before which a grid stays as it is."""
+_FITTED = 2
+"""Grids from which the next one is chosen."""
 _TAYLOR = {"above": 39, "below": 40}
 
 
 @dataclass(frozen=True)
 class Composed:
-    """An integer law: masses from index low on, and the mass at infinity, in units of 2^-bits."""
+    """An integer law: masses from index low on, and the mass at infinity, in units of 2^-bits.
+
+    scale: of how many steps its grid is.
+    """
 
     low: int
     masses: list[int]
     infinity: int
+    scale: int = 1
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Side, bits, and what each product may cut on either side, in units of 2^-2bits per step that it holds."""
+    """Side, bits, and what each product may cut on either side, in units of 2^-2bits per step that it holds.
+
+    step: of a grid that may become coarser, which costs as much again as the step itself.
+    """
 
     side: str
     bits: int
     share: int
+    step: Fraction | None = None
 
     def shift(self, number: int) -> int:
         """Number 2^-bits, rounded to the safe side."""
@@ -61,13 +73,34 @@ class Arithmetic:
 
     def multiply(self, a: Composed, b: Composed, steps: int) -> tuple[Composed, Product]:
         """The product cut to a window, of so many steps, and the hint for it."""
+        scale = max(a.scale, b.scale)
+        a, b = self.coarsen(a, scale // a.scale), self.coarsen(b, scale // b.scale)
         full = [int(c) for c in (fmpz_poly(a.masses) * fmpz_poly(b.masses)).coeffs()]
         start, end = self._window(full, self.share * steps)
         infinity = a.infinity * (b.infinity + sum(b.masses)) + sum(a.masses) * b.infinity
         lost = sum(full[:start]) + sum(full[end:]) if self.side == "above" else 0
         low = a.low + b.low + start
-        product = Composed(low, [self.shift(c) for c in full[start:end]], self.shift(infinity + lost))
-        return product, Product(low, low + end - start - 1, sum(product.masses), product.infinity)
+        product = Composed(low, [self.shift(c) for c in full[start:end]], self.shift(infinity + lost), scale)
+        coarser = max(1, (1 << isqrt(steps // 4).bit_length() - 1) // scale) if self.step and steps > _FEW else 1
+        hint = Product(low, low + end - start - 1, sum(product.masses), product.infinity, coarser)
+        return self.coarsen(product, coarser), hint
+
+    def coarsen(self, law: Composed, factor: int) -> Composed:
+        """Each mass to the two points around it of a grid so many times coarser."""
+        if factor == 1:
+            return law
+        assert self.step is not None
+        fine, other, unit = law.scale * self.step, replace(self, side="below"), 1 << self.bits
+        end = other.exponential(fine * factor)
+        shares = [unit, *(max(0, unit * (self.exponential(fine * place) - end) // (unit - end))
+                          for place in range(1, factor))]
+        first, place = divmod(law.low, factor)
+        masses = [0] * ((place + len(law.masses) - 1) // factor + 2)
+        for index, mass in enumerate(law.masses, place):
+            cell, start = index // factor, mass * shares[index % factor] >> self.bits
+            masses[cell] += start
+            masses[cell + 1] += mass - start
+        return Composed(first, masses, law.infinity, law.scale * factor)
 
     def _window(self, full: list[int], room: int) -> tuple[int, int]:
         """Cut at most `room` at each end, and all that is 0 after the shift."""
@@ -117,6 +150,7 @@ class Arithmetic:
 
     def delta(self, law: Composed, epsilon: Fraction, step: Fraction) -> int:
         """The bound of delta(epsilon) in units of 2^-bits."""
+        step *= law.scale
         index, opposite = (epsilon / step).__floor__() + 1, replace(self, side=_opposite(self.side))
         decay, factor = self.exponential(step), self.exponential(index * step - epsilon)
         total, one = 0, 1 << self.bits
@@ -143,19 +177,34 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
     part = event_part(laws, order, side, epsilon, target)
     if part is not None and enough(part):
         return part
-    part = None
-    special = _special_steps(laws, side, epsilon, target)
-    for step in [*special, *(Fraction(1, 1 << power) for power in range(_COARSEST, _FINEST + 1))]:
+    for step in _special_steps(laws, side, epsilon, target):
         try:
             part = build_part(laws, order, side, epsilon, target, step)
         except Unsupported:
-            if step in special:
-                continue
+            continue
+        if enough(part):
+            return part
+    power, shown = _COARSEST, []
+    while power <= _FINEST:
+        try:
+            part = build_part(laws, order, side, epsilon, target, Fraction(1, 1 << power), fine=True)
+        except Unsupported:
             break
         if enough(part):
             return part
-    reached = f"; the finest one shows {part.delta.numerator / part.delta.denominator:.6g}" if part else ""
+        shown.append(part.delta)
+        power += _powers_more(shown, target)
+    reached = f"; the finest one shows {shown[-1].numerator / shown[-1].denominator:.6g}" if shown else ""
     raise Unsupported(f"no grid of the formal checker decides this claim{reached}", "formal")
+
+
+def _powers_more(shown: Sequence[Fraction], target: Fraction) -> int:
+    """How many times the last grid's step must be halved: with the step, what it costs falls to a fourth."""
+    if len(shown) < _FITTED or not shown[-1] < target + abs(shown[-1] - shown[-2]) < 2 * target:
+        return 1
+    cost = abs(shown[-2] - shown[-1]) / 3
+    room = abs(target - shown[-1] + (cost if shown[-1] < shown[-2] else -cost))
+    return max(1, (ceil(cost / room) - 1).bit_length() // 2) if room else 1
 
 
 def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction) -> FormalPart | None:
@@ -195,12 +244,17 @@ def _special_steps(laws: Kinds, side: str, epsilon: Fraction, target: Fraction) 
 
 
 def build_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction,
-               step: Fraction, grid: LawGrid | None = None) -> FormalPart:
-    """The part with this grid step, and a grid for each kind that is wide enough unless one is given for all."""
-    size, count = target.denominator.bit_length() - target.numerator.bit_length() + _SHARE_BITS, sum(k for _, k in laws)
+               step: Fraction, grid: LawGrid | None = None, *, fine: bool = False) -> FormalPart:
+    """The part with this grid step, and a grid for each kind that is wide enough unless one is given for all.
+
+    fine: less is cut where steps are small, and above, grids may become coarser.
+    """
+    share_bits = max(_SHARE_BITS, 2 * step.denominator.bit_length() - 6) if fine else _SHARE_BITS
+    size, count = target.denominator.bit_length() - target.numerator.bit_length() + share_bits, sum(k for _, k in laws)
     bits = size + count.bit_length() + 40
     prec = 2 * bits + 64
-    arithmetic = Arithmetic(side, bits, (1 << 2 * bits - size) // count if target else 0)
+    arithmetic = Arithmetic(side, bits, (1 << 2 * bits - size) // count if target else 0,
+                            step if fine and side == "above" else None)
     with ctx.workprec(prec):
         steps = [one_step(law, side, bits, step, grid or choose_grid(law, step, arb((1, -size)) / count))
                  for law, _ in laws]
