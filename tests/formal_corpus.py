@@ -1,6 +1,6 @@
 """How many of the example claims have a formal part, of which kind and how far down it is proved; why others have none.
 
-    python tests/formal_corpus.py [--seconds 20] [--again]     writes the table in proofs/coq/README.md
+    python tests/formal_corpus.py [--seconds 100] [--again]     writes the table in proofs/coq/README.md
 
 Rows are kept in build/formal-corpus.jsonl, one for each claim, so that a run goes on where it stopped.
 """
@@ -83,7 +83,7 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
 def main() -> None:
     """Make the rows that are missing, then the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seconds", type=float, default=100)
     parser.add_argument("--again", action="store_true", help="forget earlier rows")
     given = parser.parse_args()
     ROWS.parent.mkdir(exist_ok=True)

@@ -568,6 +568,50 @@ def test_integers_bracket_an_exact_convolution(count: int) -> None:
 
 
 @pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("low", "factor"), [(-7, 3), (-8, 4), (-1, 2), (5, 7)])
+def test_a_coarser_grid_is_above(low: int, factor: int) -> None:
+    """delta does not fall anywhere, is the same at the points that stay, and no mass is lost."""
+    bits, step = 60, Fraction(1, 8)
+    arithmetic = Arithmetic("above", bits, 0, step)
+    law = Composed(low, [random.Random(low + factor).getrandbits(50) for _ in range(23)], 12345)
+    coarse = arithmetic.coarsen(law, factor)
+    assert (coarse.scale, sum(coarse.masses), coarse.infinity) == (factor, sum(law.masses), law.infinity)
+
+    def delta(law: Composed, epsilon: float) -> float:
+        losses = ((law.low + index) * law.scale * float(step) for index in range(len(law.masses)))
+        return law.infinity + sum(m * max(0.0, 1 - exp(epsilon - x)) for m, x in zip(law.masses, losses, strict=True))
+
+    points = [index / 16 for index in range(-40, 80)]
+    assert all(delta(coarse, at) >= delta(law, at) * (1 - 1e-12) for at in points)
+    assert any(delta(coarse, at) > delta(law, at) * 1.001 for at in points)
+    for index in range(coarse.low, coarse.low + len(coarse.masses)):
+        at = index * factor * float(step)
+        assert delta(coarse, at) == pytest.approx(delta(law, at), rel=1e-9)
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_the_program_goes_on_to_coarser_grids() -> None:
+    """100 steps from above: fewer points at the end, hardly more delta, and no hint of a grid can be altered."""
+    law, count = SampledGaussianLoss(Fraction(1, 50), Fraction(1), "remove"), 100
+    plain, part = (build_part([(law, count)], "remove", "above", EPSILON, TARGET, Fraction(1, 256), fine=fine)
+                   for fine in (False, True))
+    asked = [hint.coarser for hint in part.products]
+    assert max(asked) == 2 and {hint.coarser for hint in plain.products} == {1}
+    assert is_accepted(part, [law]) and read_parts(json.loads(json.dumps([part_record(part)]))) == [part]
+    truth = privacy_profile(Spec(Relation.REMOVE, Composition(((mechanism_of(law), count),)))).delta(EPSILON, 10)
+    assert truth.upper < part.delta < 1.01 * plain.delta
+    for index, coarser in enumerate(asked):
+        for other in {1, 2, 3, 4} - {coarser}:
+            products = list(part.products)
+            products[index] = replace(products[index], coarser=other)
+            assert not is_accepted(replace(part, products=tuple(products)), [law])
+    below = build_part([(law, count)], "remove", "below", EPSILON, TARGET, Fraction(1, 64), fine=True)
+    products = [replace(below.products[0], coarser=2), *below.products[1:]]
+    assert is_accepted(below, [law]) and not is_accepted(replace(below, products=tuple(products)), [law])
+
+
+@pytest.mark.theorem("T122-formal-checker")
 def test_several_kinds_bracket_an_exact_convolution() -> None:
     """3 steps of one law, 2 of another, 1 of a third, exactly and by the program."""
     bits, step, epsilon = 40, Fraction(1, 3), Fraction(1, 2)
@@ -613,7 +657,7 @@ def altered(part: FormalPart) -> Iterator[tuple[str, FormalPart]]:
         yield f"epsilon {by}", replace(part, epsilon=part.epsilon + Fraction(by, 10**9))
         yield f"step {by}", replace(part, step=part.step + Fraction(by, 10**9))
         for index, product in enumerate(part.products):
-            for name in ("first", "last", "sum", "infinity"):
+            for name in ("first", "last", "sum", "infinity", "coarser"):
                 products = list(part.products)
                 products[index] = replace(product, **{name: getattr(product, name) + by})
                 yield f"product {index} {name} {by}", replace(part, products=tuple(products))
@@ -787,7 +831,7 @@ kinds = int(next(words))
 for _ in range(kinds):
     print("kind", take(3), take(next(words)))
 for _ in range(int(next(words))):
-    print("hint", take(4))
+    print("hint", take(5))
 print("bound", take(1))
 order = next(words)
 print("order-" + order)
@@ -817,7 +861,7 @@ def test_another_program_is_named_in_the_answer(
 SWAPS = [
     ('print("epsilon", take(2)); print("step", take(2))', 'e = take(2); print("epsilon", take(2)); print("step", e)'),
     ('print("kind", take(3),', 'c, l, i = take(3).split(); print("kind", c, i, l,'),
-    ('print("hint", take(4))', 'f, l, s, i = take(4).split(); print("hint", f, l, i, s)'),
+    ('print("hint", take(5))', 'f, l, s, i, c = take(5).split(); print("hint", f, l, i, s, c)'),
     ('"sampled-" + order, take(7),', '"sampled-" + order, *[take(2), take(2)][::-1], take(3),'),
     ('print("order-" + order)', 'print("order-none")'),
     ('print("bound", take(1))', 'take(1)'),

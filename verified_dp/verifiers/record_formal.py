@@ -26,19 +26,19 @@ from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers.formal import FormalPart, Kind, Product, infinity_above, part_record, read_parts
 from verified_dp.verifiers.formal_steps import ZCDPSteps, attained_laws, compared, merged, stated_laws
 
-_SHARE_BITS = 16
-"""What is cut of a product costs about 2^-16 of the claimed delta; on fine grids, whose steps cost less, still less."""
+_SHARE_BITS, _FINE_SHARE_BITS, _FINE = 16, 30, Fraction(1, 1 << 10)
+"""What is cut of a product costs about 2^-16 of the claimed delta; on grids finer than the last number 2^-30."""
 _FINEST, _COARSEST = 20, 4
-"""Grid steps from 2^-4 to 2^-20."""
+"""Grid steps from 2^-4 on, halved until two of them tell how small one must be, to 2^-20."""
 _EVENT_BITS = 128
 """Of a bound by one event, beside those of the claimed delta."""
 _MAX_WINDOW = 2**18
 _MAX_ENDS = 2**14
 """Grid points up to the largest loss of a step."""
-_FEW = 15
+_FEW = 16
 """Steps before which a grid stays as it is."""
-_FITTED = 2
-"""Grids from which the next one is chosen."""
+_SPARE = Fraction(5, 4)
+"""How much less than there is room for a grid is to cost."""
 _TAYLOR = {"above": 39, "below": 40}
 
 
@@ -59,13 +59,14 @@ class Composed:
 class Arithmetic:
     """Side, bits, and what each product may cut on either side, in units of 2^-2bits per step that it holds.
 
-    step: of a grid that may become coarser, which costs as much again as the step itself.
+    step: of a grid that may become coarser until all steps are composed, which costs a fourth as much again.
     """
 
     side: str
     bits: int
     share: int
     step: Fraction | None = None
+    count: int = 0
 
     def shift(self, number: int) -> int:
         """Number 2^-bits, rounded to the safe side."""
@@ -81,7 +82,8 @@ class Arithmetic:
         lost = sum(full[:start]) + sum(full[end:]) if self.side == "above" else 0
         low = a.low + b.low + start
         product = Composed(low, [self.shift(c) for c in full[start:end]], self.shift(infinity + lost), scale)
-        coarser = max(1, (1 << isqrt(steps // 4).bit_length() - 1) // scale) if self.step and steps > _FEW else 1
+        goes_on = self.step and _FEW <= steps < self.count
+        coarser = max(1, (1 << isqrt(steps // _FEW).bit_length() - 1) // scale) if goes_on else 1
         hint = Product(low, low + end - start - 1, sum(product.masses), product.infinity, coarser)
         return self.coarsen(product, coarser), hint
 
@@ -126,7 +128,7 @@ class Arithmetic:
                 power, hint = self.multiply(power, law, held)
                 hints.append(hint)
             if len(power.masses) > _MAX_WINDOW:
-                raise Unsupported("the formal checker would need more than 2^16 points", "formal")
+                raise Unsupported("the formal checker would need more than 2^18 points", "formal")
         return power, hints
 
     def series(self, kinds: Sequence[tuple[Composed, int]]) -> tuple[Composed, list[Product]]:
@@ -184,27 +186,28 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
             continue
         if enough(part):
             return part
-    power, shown = _COARSEST, []
-    while power <= _FINEST:
+    points, shown = 1 << _COARSEST, []
+    while points <= 1 << _FINEST:
         try:
-            part = build_part(laws, order, side, epsilon, target, Fraction(1, 1 << power), fine=True)
+            part = build_part(laws, order, side, epsilon, target, Fraction(1, points), fine=True)
         except Unsupported:
             break
         if enough(part):
             return part
-        shown.append(part.delta)
-        power += _powers_more(shown, target)
-    reached = f"; the finest one shows {shown[-1].numerator / shown[-1].denominator:.6g}" if shown else ""
+        shown.append((points, part.delta))
+        points = _next_points(shown, target)
+    reached = f"; the finest one shows {float(shown[-1][1]):.6g}" if shown else ""
     raise Unsupported(f"no grid of the formal checker decides this claim{reached}", "formal")
 
 
-def _powers_more(shown: Sequence[Fraction], target: Fraction) -> int:
-    """How many times the last grid's step must be halved: with the step, what it costs falls to a fourth."""
-    if len(shown) < _FITTED or not shown[-1] < target + abs(shown[-1] - shown[-2]) < 2 * target:
-        return 1
-    cost = abs(shown[-2] - shown[-1]) / 3
-    room = abs(target - shown[-1] + (cost if shown[-1] < shown[-2] else -cost))
-    return max(1, (ceil(cost / room) - 1).bit_length() // 2) if room else 1
+def _next_points(shown: Sequence[tuple[int, Fraction]], target: Fraction) -> int:
+    """How fine the next grid must be, in points of a unit: what a grid costs falls with the square of that."""
+    (few, before), (points, now) = shown[-2:] if len(shown) > 1 else [shown[0]] * 2
+    if not 0 < abs(before - now) < target / 4:
+        return 2 * points
+    cost = (before - now) / (Fraction(points, few)**2 - 1)
+    room = target - (now - cost)
+    return max(2 * points, isqrt(ceil(points**2 * _SPARE * cost / room))) if cost / room > 0 else 2 * points
 
 
 def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction) -> FormalPart | None:
@@ -249,12 +252,12 @@ def build_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fr
 
     fine: less is cut where steps are small, and above, grids may become coarser.
     """
-    share_bits = max(_SHARE_BITS, 2 * step.denominator.bit_length() - 6) if fine else _SHARE_BITS
+    share_bits = _FINE_SHARE_BITS if fine and step < _FINE else _SHARE_BITS
     size, count = target.denominator.bit_length() - target.numerator.bit_length() + share_bits, sum(k for _, k in laws)
     bits = size + count.bit_length() + 40
     prec = 2 * bits + 64
     arithmetic = Arithmetic(side, bits, (1 << 2 * bits - size) // count if target else 0,
-                            step if fine and side == "above" else None)
+                            step if fine and side == "above" else None, count)
     with ctx.workprec(prec):
         steps = [one_step(law, side, bits, step, grid or choose_grid(law, step, arb((1, -size)) / count))
                  for law, _ in laws]
@@ -296,7 +299,7 @@ def _least(is_enough: Callable[[int], bool]) -> int:
     while not is_enough(high):
         high *= 2
         if high > _MAX_WINDOW:
-            raise Unsupported("the formal checker would need more than 2^16 points", "formal")
+            raise Unsupported("the formal checker would need more than 2^18 points", "formal")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
