@@ -63,7 +63,7 @@ THEOREMS = {
     "Refuted": ("attained", "lifted", "sampled_gaussian_not_private", "gaussian_not_private",
                 "gaussian_replace_not_private"),
     "Outputs": ("outputs_exact", "outputs_expect", "response_exact", "response_pure", "outputs_not_private",
-                "response_not_private", "guarantee_not_private"),
+                "response_not_private", "guarantee_not_private", "discrete_laplace_pure"),
     "Means": ("uniform", "int_cont", "expect_exists", "expect_continuous", "expect_box", "dp_sgd_private_exists"),
     "Continuous": ("continuous_kfold", "accepted_continuous", "sampled_gaussian_law_delta",
                    "composed_sampled_gaussian"),

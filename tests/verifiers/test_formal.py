@@ -30,6 +30,7 @@ from verified_dp import (
     ApproximateDP,
     Claim,
     Composition,
+    DiscreteLaplace,
     Finite,
     Gaussian,
     GaussianDP,
@@ -223,6 +224,8 @@ def test_outputs_of_stated_probabilities_are_known_to_the_mechanism() -> None:
             ([(sampled, 3), (plain, 1)], Relation.ADD_OR_REMOVE, "0.9", "mixed_private"),
             ([(answer, 4)], Relation.REPLACE, "0.9", "guarantees_private"),
             ([(RandomizedResponse(3, epsilon="1/4"), 2)], Relation.REPLACE, "0.9", "guarantees_private"),
+            ([(DiscreteLaplace(9, 3), 3)], Relation.REPLACE, "0", "guarantees_private"),
+            ([(DiscreteLaplace(9, 3), 3)], Relation.REPLACE, "0.1", "T25"),
             ([(three, 1)], Relation.REMOVE, "1e-9", "outputs_not_private"),
             ([(PoissonSampled(Finite(("1", "0"), ("1/9", "8/9")), "1/2"), 1)], Relation.REMOVE, "1e-9",
              "outputs_not_private"),
@@ -592,8 +595,8 @@ def test_a_coarser_grid_is_above(low: int, factor: int) -> None:
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
 def test_the_program_goes_on_to_coarser_grids() -> None:
-    """100 steps from above: fewer points at the end, hardly more delta, and no hint of a grid can be altered."""
-    law, count = SampledGaussianLoss(Fraction(1, 50), Fraction(1), "remove"), 100
+    """200 steps from above: fewer points at the end, hardly more delta, and no hint of a grid can be altered."""
+    law, count = SampledGaussianLoss(Fraction(1, 50), Fraction(1), "remove"), 200
     plain, part = (build_part([(law, count)], "remove", "above", EPSILON, TARGET, Fraction(1, 256), fine=fine)
                    for fine in (False, True))
     asked = [hint.coarser for hint in part.products]

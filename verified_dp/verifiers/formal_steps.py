@@ -10,6 +10,7 @@ from math import isqrt, lcm
 
 from flint import arb, ctx
 
+from verified_dp.core.families.discrete.mechanism import DiscreteLaplace
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
@@ -332,7 +333,7 @@ def attained_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
 
 
 def _guaranteed(step: object, *, pure: bool) -> OddsLoss | FiniteLoss | None:
-    """private_pair as it is, outputs_exact, response_exact, response_pure, laplace_pure and bounded_range_pure."""
+    """private_pair as it is, outputs_exact, response_exact; response_pure and laplace_pure and what else ends so."""
     if isinstance(step, Finite):
         return FiniteLoss(step.masses(), "remove")
     if isinstance(step, RandomizedResponse):
@@ -345,4 +346,6 @@ def _guaranteed(step: object, *, pure: bool) -> OddsLoss | FiniteLoss | None:
         return OddsLoss(step.epsilon, step.delta, 0)
     if pure and isinstance(step, Laplace):
         return OddsLoss(step.ratio, Fraction(0), 0)
+    if pure and type(step) is DiscreteLaplace:
+        return OddsLoss(step.sensitivity / step.scale, Fraction(0), 0)
     return OddsLoss(step.bounded_range, Fraction(0), 0) if pure and isinstance(step, Exponential) else None
