@@ -1,6 +1,6 @@
 """How many of the example claims have a formal part, of which kind and how far down it is proved; why others have none.
 
-    python tests/formal_corpus.py [--seconds 20] [--again]     writes the table in proofs/coq/README.md
+    python tests/formal_corpus.py [--seconds 100] [--again]     writes the table in proofs/coq/README.md
 
 Rows are kept in build/formal-corpus.jsonl, one for each claim, so that a run goes on where it stopped.
 """
@@ -29,8 +29,8 @@ from verified_dp.verifiers.record_formal import with_formal
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, ROWS = ROOT / "proofs" / "coq" / "README.md", ROOT / "build" / "formal-corpus.jsonl"
 BEGIN, END = "<!-- written by tests/formal_corpus.py -->\n", "<!-- end -->\n"
-DEPTHS = {formal.TRUST_SAMPLED: "mechanism", formal.TRUST_REFUTED: "mechanism", formal.TRUST_LOSSES: "losses",
-          formal.TRUST: "composition"}
+DEPTHS = {formal.TRUST_SAMPLED: "mechanism", formal.TRUST_REFUTED: "mechanism", formal.TRUST_ATTAINED: "mechanism",
+          formal.TRUST_LOSSES: "losses", formal.TRUST: "composition"}
 NAMES = {"GaussianLoss": "Gaussian", "SampledGaussianLoss": "sampled Gaussian", "OddsLoss": "pure or approximate DP",
          "LaplaceLoss": "Laplace", "ZCDPLoss": "zCDP", "DiscreteLaplaceLoss": "discrete Laplace"}
 
@@ -83,7 +83,7 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
 def main() -> None:
     """Make the rows that are missing, then the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seconds", type=float, default=100)
     parser.add_argument("--again", action="store_true", help="forget earlier rows")
     given = parser.parse_args()
     ROWS.parent.mkdir(exist_ok=True)

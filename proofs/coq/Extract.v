@@ -108,12 +108,14 @@ Definition decide (o : option order) (p : problem) (ss : list (option stated)) :
   accept_N p && all_found (found o p) (kinds p) ss.
 Definition decide_below (o : option order) (p : problem) (ss : list (option stated)) : bool :=
   accept_N p && all_found (found_below o p) (kinds p) ss.
-(* With no kinds: one Gaussian step at eps, by one event, or all zCDP steps, by one moment. *)
+(* With no kinds: one Gaussian step at eps, by one event, one step of finitely many outputs, or all zCDP steps, by one
+   moment. *)
 Definition decide_event (o : option order) (p : problem) (g : gaussian_step) : bool := same_order o (Gaussian g) && by_event g p.
 Definition judge (o : option order) (p : problem) (ss : list (option stated)) : bool :=
   match kinds p, ss with
   | [], [Some (Gaussian g)] => decide_event o p g
   | [], [Some (Zcdp z)] => same_order o (Zcdp z) && by_moment z p
+  | [], [Some (Guarantee g)] => same_order o (Guarantee g) && by_outputs g p
   | [], _ => false
   | _, _ => match direction p with Above => decide o p ss | Below => decide_below o p ss end
   end.
@@ -139,7 +141,7 @@ Proof. unfold found_below. intros F H. apply andb_prop in H as [H C]. apply andb
 (* ---------- which problem was decided ---------- *)
 Definition told_kind (k : kind) : string * list Z :=
   ("kind"%string, count k :: low (step_law k) :: inf (step_law k) :: mass (step_law k)).
-Definition told_hint (t : hint) : string * list Z := ("hint"%string, [first_index t; last_index t; sum t; infinity t]).
+Definition told_hint (t : hint) : string * list Z := ("hint"%string, [first_index t; last_index t; sum t; infinity t; coarser t]).
 Definition told_gaussian (g : gaussian_step) :=
   q_num g :: q_den g :: sigma_num g :: sigma_den g :: precision g :: terms g :: far g :: tests g.
 Definition told_step (s : option stated) : string * list Z :=
@@ -148,8 +150,10 @@ Definition told_step (s : option stated) : string * list Z :=
   | Some (Gaussian g) => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string, told_gaussian g)
   | Some (Guarantee g) => (match g_source g, g_order g with
         | Any, Remove => "guarantee-remove" | Any, Add => "guarantee-add"
-        | Laplace_noise, Remove => "laplace-remove" | Laplace_noise, Add => "laplace-add" end%string,
-      [g_q_num g; g_q_den g; g_eps_num g; g_eps_den g; g_delta_num g; g_delta_den g; g_precision g; g_terms g])
+        | Laplace_noise, Remove => "laplace-remove" | Laplace_noise, Add => "laplace-add"
+        | Outputs _ _, Remove => "outputs-remove" | Outputs _ _, Add => "outputs-add" end%string,
+      [g_q_num g; g_q_den g; g_eps_num g; g_eps_den g; g_delta_num g; g_delta_den g]
+      ++ match g_source g with Outputs ps qs => Z.of_nat (length ps) :: ps ++ qs | _ => [] end ++ [g_precision g; g_terms g])
   | Some (Zcdp z) => (match z_order z with Remove => "zcdp-remove" | Add => "zcdp-add" end%string,
       [rho_num z; rho_den z; xi_num z; xi_den z; l_num z; l_den z; z_precision z; z_terms z])
   | Some (Replacement g) => (match in_order g with Remove => "replaced-remove" | Add => "replaced-add" end%string, told_gaussian g)
@@ -170,9 +174,23 @@ Proof. destruct t, t'. cbn. intros E. injection E. intros; subst; auto. Qed.
 Lemma apps_one {T} (l : list T) : forall l' r r', length l = length l' -> l ++ r = l' ++ r' -> l = l' /\ r = r'.
 Proof. induction l as [|x l IH]; intros [|y l'] r r' L E; try discriminate; auto. injection E as E1 E2. injection L as L.
   destruct (IH l' r r' L E2). split; congruence. Qed.
+(* two lists, the first of a known length, and two numbers *)
+Lemma lists_one (ps qs ps' qs' : list Z) w n w' n' : length ps = length ps' -> (ps ++ qs) ++ [w; n] = (ps' ++ qs') ++ [w'; n'] ->
+  ps = ps' /\ qs = qs' /\ w = w' /\ n = n'.
+Proof. intros L E. change [w; n] with ([w] ++ [n]) in E. change [w'; n'] with ([w'] ++ [n']) in E. rewrite !(app_assoc (_ ++ _)) in E.
+  apply app_inj_tail in E as [E N]. apply app_inj_tail in E as [E W]. rewrite <- (app_nil_r ps) in L.
+  assert (K : ps = ps' /\ qs = qs').
+  { rewrite app_nil_r in L. clear N W. revert ps' L E. induction ps as [|p ps IH]; intros [|p' ps'] L E; try discriminate; auto.
+    injection E as E1 E2. injection L as L. destruct (IH ps' L E2). split; congruence. }
+  destruct K; auto. Qed.
 Lemma told_step_one s s' : told_step s = told_step s' -> s = s'.
-Proof. destruct s as [[[[]]|[[] []]|[[]]|[[]]|[[]]]|], s' as [[[[]]|[[] []]|[[]]|[[]]|[[]]]|]; cbn; intros E; try discriminate; auto;
-    injection E; intros; subst; auto; match goal with X : (?l ++ _) = (?l' ++ _) |- _ => apply apps_one in X as [? K]; [injection K; intros; subst; auto|lia] end. Qed.
+Proof. destruct s as [[[[]]|[[| |ps qs] [] a b c d e f w n]|[[]]|[[]]|[[]]]|], s' as [[[[]]|[[| |ps' qs'] [] a' b' c' d' e' f' w' n']|[[]]|[[]]|[[]]]|];
+    cbn; intros E; try discriminate; auto; injection E as E; intros; subst; auto;
+    match goal with
+    | X : (?p ++ _) ++ _ = (?q ++ _) ++ _ |- _ => assert (L : length p = length q) by lia;
+        destruct (lists_one _ _ _ _ _ _ _ _ L X) as [? [? [? ?]]]; subst; auto
+    | X : ?l ++ _ = ?l' ++ _ |- _ => apply apps_one in X as [? K]; [injection K; intros; subst; auto|lia]
+    end. Qed.
 Lemma map_one {T U} (f : T -> U) : (forall x y, f x = f y -> x = y) -> forall l l', map f l = map f l' -> l = l'.
 Proof. intros H. induction l as [|x l IH]; intros [|y l'] E; try discriminate; auto. injection E as E1 E2. f_equal; auto. Qed.
 (* a list of rows of one name, and what comes after them *)

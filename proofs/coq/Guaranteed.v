@@ -6,7 +6,8 @@
    `guaranteed` is the curve where the step runs on a random batch, for a record removed or added.  `covers_guarantee`
    decides that the law of an integer law is above it: at a grid point a it is at most the largest of
      delta,  delta + (1-delta) (1-a),  delta + (1-delta) (e^eps - a) / (e^eps + 1).
-   The same for Laplace noise, whose curve is the largest of 0, 1 - a and 1 - sqrt (a e^-r) (lap). *)
+   The same for Laplace noise, whose curve is the largest of 0, 1 - a and 1 - sqrt (a e^-r) (lap), and for finitely many
+   outputs of stated probabilities, where it is a sum (apart).  by_outputs bounds one point of one step's curve from below. *)
 Require Import Reals ZArith List Lra Lia Bool.
 From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian.
 Import ListNotations.
@@ -162,23 +163,45 @@ Proof. intros Hr x. set (p := exp (- r)). assert (P0 : 0 < p) by apply exp_pos. 
           assert (0 <= - y * (2 * s - p)) by (apply Rmult_le_pos; lra). nra. } Qed.
 
 (* ---------- the curve of what is stated ---------- *)
-(* any (e, d)-private step, or Laplace noise on a number that changes by at most e scales *)
-Inductive source := Any | Laplace_noise.
-Definition base (s : source) (e d : R) : R -> R := match s with Any => worst e d | Laplace_noise => lap e end.
-Lemma base_ge0 s e d a : 0 <= d <= 1 -> 0 <= base s e d a.
-Proof. intros. destruct s; [now apply worst_ge0|apply lap_ge]. Qed.
-Lemma base_end s e d a : 0 <= e -> 0 <= d <= 1 -> exp e <= a -> base s e d a <= d.
-Proof. intros He Hd H. destruct s; [now apply worst_end|]. apply Rle_trans with 0; [now apply lap_end|lra]. Qed.
+(* Outputs 0, 1, ...: their probabilities with the record are as ps, without it as qs. *)
+Definition share (l : list Z) (i : nat) : R := IZR (nth i l 0%Z) / IZR (sumv l).
+Definition apart (ps qs : list Z) (a : R) : R := S (fun i => pos (share ps i - a * share qs i)) (seq 0 (length ps)).
+Definition shares (l : list Z) : Prop := nnv l /\ (0 < sumv l)%Z.
+Lemma share_ge0 l i : shares l -> 0 <= share l i.
+Proof. intros [N P]. apply Rmult_le_pos; [|left; now apply Rinv_0_lt_compat, IZR_lt]. apply IZR_le.
+  destruct (nth_in_or_default i l 0%Z) as [H| ->]; [|lia]. unfold nnv in N. rewrite Forall_forall in N. now apply N. Qed.
+Lemma S_nth (f : Z -> Z -> R) ps : forall qs, length ps = length qs ->
+  S (fun i => f (nth i ps 0%Z) (nth i qs 0%Z)) (seq 0 (length ps)) = S (fun x => f (fst x) (snd x)) (combine ps qs).
+Proof. induction ps as [|p ps IH]; intros [|q qs] L; try discriminate; auto. cbn [length seq combine S fst snd nth]. f_equal.
+  rewrite <- seq_shift, S_map. rewrite <- IH by auto. reflexivity. Qed.
+Lemma share_sum l : shares l -> S (share l) (seq 0 (length l)) = 1.
+Proof. intros [N P]. unfold share. rewrite (S_nth (fun p _ => IZR p / IZR (sumv l)) l l eq_refl). apply IZR_lt in P.
+  assert (K : forall c m, S (fun x : Z * Z => IZR (fst x) / c) (combine m m) = IZR (sumv m) / c).
+  { intros c m. induction m as [|x m IH]; cbn [combine S sumv fst]; [unfold Rdiv; ring|rewrite IH, plus_IZR; unfold Rdiv; ring]. }
+  rewrite K. field. lra. Qed.
+(* any (e, d)-private step, Laplace noise on a number that changes by at most e scales, or finitely many outputs *)
+Inductive source := Any | Laplace_noise | Outputs (ps qs : list Z).
+Definition sound_source (s : source) : Prop :=
+  match s with Outputs ps qs => shares ps /\ shares qs /\ length ps = length qs | _ => True end.
+Definition base (s : source) (o : order) (e d : R) : R -> R :=
+  match s, o with Any, _ => worst e d | Laplace_noise, _ => lap e | Outputs ps qs, Remove => apart ps qs | Outputs ps qs, Add => apart qs ps end.
+Lemma apart_ge0 ps qs a : 0 <= apart ps qs a.
+Proof. unfold apart. induction (seq 0 (length ps)) as [|i l IH]; simpl; [lra|]. assert (K := pos_ge0 (share ps i - a * share qs i)). lra. Qed.
+Lemma base_ge0 s o e d a : 0 <= d <= 1 -> 0 <= base s o e d a.
+Proof. intros. destruct s, o; try now apply worst_ge0; try apply apart_ge0; try apply lap_ge. all: try apply lap_ge; apply apart_ge0. Qed.
+Definition ends (s : source) : bool := match s with Outputs _ _ => false | _ => true end.
+Lemma base_end s o e d a : ends s = true -> 0 <= e -> 0 <= d <= 1 -> exp e <= a -> base s o e d a <= d.
+Proof. intros N He Hd H. destruct s; try discriminate; destruct o; cbn [base]; try (now apply worst_end); (apply Rle_trans with 0; [now apply lap_end|lra]). Qed.
 Definition guaranteed (s : source) (o : order) (q e d : R) : R -> R :=
-  match o with Remove => remove_curve q (base s e d) | Add => add_curve q (base s e d) end.
-Lemma guaranteed_one s o e d x : guaranteed s o 1 e d (exp x) = base s e d (exp x).
+  match o with Remove => remove_curve q (base s o e d) | Add => add_curve q (base s o e d) end.
+Lemma guaranteed_one s o e d x : guaranteed s o 1 e d (exp x) = base s o e d (exp x).
 Proof. destruct o; cbn [guaranteed].
   - unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
   - unfold add_curve. replace (1 - exp x * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra]. rewrite Rmult_1_l. f_equal. field. Qed.
 Lemma mix_outcomes q e d : S (mix q (mP e d) (mQ e d)) outcomes = 1 /\ S (mQ e d) outcomes = 1.
 Proof. unfold mix, outcomes. cbn [S mP mQ]. split; ring. Qed.
-Lemma guaranteed_is_curve s o q e d : 0 < q <= 1 -> 0 <= e -> 0 <= d <= 1 -> is_curve (guaranteed s o q e d).
-Proof. intros Hq He Hd. destruct s.
+Lemma guaranteed_is_curve s o q e d : sound_source s -> 0 < q <= 1 -> 0 <= e -> 0 <= d <= 1 -> is_curve (guaranteed s o q e d).
+Proof. intros Hs Hq He Hd. destruct s.
   - assert (MP := fun x => mP_ge0 e d x Hd). assert (MQ := fun x => mQ_ge0 e d x Hd).
     assert (MX : forall x, 0 <= mix q (mP e d) (mQ e d) x).
     { intros x. unfold mix. specialize (MP x). specialize (MQ x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
@@ -191,13 +214,29 @@ Proof. intros Hq He Hd. destruct s.
       assert (XE : q * x = q - 1) by (unfold x; field; lra). assert (X0 : x <= 0) by (apply Rmult_le_reg_l with q; lra).
       assert (lap e x <= 1 - x) by (apply lap_most; lra). assert (q * lap e x <= q * (1 - x)) by (apply Rmult_le_compat_l; lra). lra.
     + apply lined_is_curve; [|now apply lined_add]. unfold add_curve. replace (1 - 0 * (1 - q)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra].
-      assert (lap e (0 * q / 1) <= 1); [|lra]. apply lap_most; [lra|unfold Rdiv; lra|left; lra]. Qed.
+      assert (lap e (0 * q / 1) <= 1); [|lra]. apply lap_most; [lra|unfold Rdiv; lra|left; lra].
+  - destruct Hs as [SP [SQ L]]. set (l := seq 0 (length ps)). assert (P1 := share_sum ps SP). assert (Q1 := share_sum qs SQ). rewrite <- L in Q1. fold l in P1, Q1.
+    assert (P0 := fun i => share_ge0 ps i SP). assert (Q0 := fun i => share_ge0 qs i SQ).
+    assert (MX : forall x, 0 <= mix q (share ps) (share qs) x).
+    { intros x. unfold mix. specialize (P0 x). specialize (Q0 x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
+    assert (M1 : S (mix q (share ps) (share qs)) l = 1).
+    { unfold mix. rewrite S_plus, !S_scal, P1, Q1. ring. }
+    destruct o; cbn [guaranteed base].
+    + apply (pair_is_curve (sums l) (mix q (share ps) (share qs)) (share qs)); auto. intros a _. apply (remove_int (sums l)); auto. intros; reflexivity.
+    + apply (pair_is_curve (sums l) (share qs) (mix q (share ps) (share qs))); auto. intros a Ha. apply (add_int (sums l)); auto.
+      intros b. cbn. unfold l, apart. now rewrite L. Qed.
 
 (* ---------- the program ---------- *)
 Open Scope Z_scope.
 Record guaranteed_step := {
   g_source : source; g_order : order; g_q_num : Z; g_q_den : Z; g_eps_num : Z; g_eps_den : Z; g_delta_num : Z; g_delta_den : Z;
   g_precision : Z; g_terms : Z }.
+(* the sum of (m p / u - n q / v)_+ over the outputs, times u v *)
+Fixpoint excess (n m u v : Z) (ps qs : list Z) : Z :=
+  match ps, qs with p :: ps, q :: qs => Z.max 0 (m * p * v - n * q * u) + excess n m u v ps qs | _, _ => 0 end.
+Definition at_most_apart (n m z : Z) (ps qs : list Z) : bool :=
+  excess n m (sumv ps) (sumv qs) ps qs <=? z * (sumv ps * sumv qs).
+Definition sound_shares (l : list Z) : bool := forallb (Z.leb 0) l && (0 <? sumv l).
 Section Covers.
 Variable g : guaranteed_step.
 Let W := g_precision g.
@@ -207,6 +246,7 @@ Let dd := g_delta_den g.
 (* whether m times the curve at n / m is at most z, if e^eps is at most a / 2^W *)
 Definition at_most (a n m z : Z) : bool :=
   match g_source g with
+  | Outputs ps qs => match g_order g with Remove => at_most_apart n m z ps qs | Add => at_most_apart n m z qs ps end
   | Laplace_noise => (0 <=? z) && (m - n <=? z) && ((m <=? z) || ((m - z) * (m - z) * a <=? n * m * U))
   | Any => (dn * m <=? dd * z) &&
   (if n <? 0 then m - n <=? z
@@ -214,14 +254,15 @@ Definition at_most (a n m z : Z) : bool :=
   end.
 Definition dot_guaranteed (odds h_num h_den i a d : Z) : bool :=
   let rest := g_q_den g - g_q_num g in
-  if (rest =? 0) && (g_eps_num g * h_den <=? h_num * i * g_eps_den g) then dn * U <=? dd * d
+  if (rest =? 0) && ends (g_source g) && (g_eps_num g * h_den <=? h_num * i * g_eps_den g) then dn * U <=? dd * d
   else match g_order g with
   | Remove => at_most odds (a * g_q_den g - rest * U) (g_q_num g * U) (d * g_q_den g)
   | Add => let m := U * g_q_den g - a * rest in
       if m <=? 0 then 0 <=? d else at_most odds (a * g_q_num g) m (d * g_q_den g)
   end.
 Definition sound_guarantee : bool := (0 <=? W) && (0 <? g_q_num g) && (g_q_num g <=? g_q_den g) && (0 <=? g_eps_num g) && (0 <? g_eps_den g)
-  && (0 <=? dn) && (dn <=? dd) && (0 <? dd) && (0 <=? g_terms g).
+  && (0 <=? dn) && (dn <=? dd) && (0 <? dd) && (0 <=? g_terms g)
+  && match g_source g with Outputs ps qs => sound_shares ps && sound_shares qs && Nat.eqb (length ps) (length qs) | _ => true end.
 Definition covers_guarantee (h_num h_den B : Z) (v : ilaw) : bool :=
   sound_guarantee && (0 <? h_den) && let odds := snd (expo W (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g))) in
   covers_grid (fun i a _ d => dot_guaranteed odds h_num h_den i a d) W (g_terms g) (mass v) h_num h_den B v.
@@ -229,6 +270,25 @@ End Covers.
 
 (* ---------- what it decides ---------- *)
 Open Scope R_scope.
+Lemma IZR_max0 z : IZR (Z.max 0 z) = pos (IZR z).
+Proof. apply Z.max_case_strong; intros H; apply IZR_le in H; [rewrite pos_of_neg|rewrite pos_of_pos]; auto. Qed.
+Lemma excess_ok n m u v ps : (0 < u)%Z -> (0 < v)%Z -> forall qs,
+  IZR (excess n m u v ps qs) = IZR u * IZR v * S (fun x => pos (IZR m * (IZR (fst x) / IZR u) - IZR n * (IZR (snd x) / IZR v))) (combine ps qs).
+Proof. intros U V. apply IZR_lt in U, V. assert (UV : 0 < IZR u * IZR v) by now apply Rmult_lt_0_compat.
+  induction ps as [|p ps IH]; intros [|q qs]; cbn [excess combine S fst snd]; try ring.
+  rewrite plus_IZR, IH, IZR_max0, minus_IZR, !mult_IZR, Rmult_plus_distr_l. f_equal. rewrite pos_scal by lra. f_equal. field. lra. Qed.
+Lemma shares_ok l : sound_shares l = true -> shares l.
+Proof. intros T. apply andb_prop in T as [T1 T2]. apply Z.ltb_lt in T2. split; auto. rewrite forallb_forall in T1. apply Forall_forall.
+  intros x Hx. apply Z.leb_le; auto. Qed.
+Lemma apart_excess ps qs n m : shares ps -> shares qs -> length ps = length qs -> (0 < m)%Z ->
+  IZR m * apart ps qs (IZR n / IZR m) * (IZR (sumv ps) * IZR (sumv qs)) = IZR (excess n m (sumv ps) (sumv qs) ps qs).
+Proof. intros [_ P] [_ Q] L M. rewrite excess_ok by auto. unfold apart, share. apply IZR_lt in M.
+  rewrite (S_nth (fun p q => pos (IZR p / IZR (sumv ps) - IZR n / IZR m * (IZR q / IZR (sumv qs)))) ps qs L), <- S_scal.
+  rewrite (Rmult_comm (S _ _)). f_equal. apply S_ext. intros x. rewrite pos_scal by lra. f_equal. field. apply IZR_lt in P, Q. lra. Qed.
+Lemma at_most_apart_ok ps qs n m z : shares ps -> shares qs -> length ps = length qs -> (0 < m)%Z -> at_most_apart n m z ps qs = true ->
+  IZR m * apart ps qs (IZR n / IZR m) <= IZR z.
+Proof. intros P Q L M T. apply Z.leb_le, IZR_le in T. rewrite <- apart_excess, !mult_IZR in T by auto. destruct P as [_ P], Q as [_ Q]. apply IZR_lt in P, Q.
+  apply (Rmult_le_reg_r (IZR (sumv ps) * IZR (sumv qs))); [now apply Rmult_lt_0_compat|exact T]. Qed.
 Definition g_q (g : guaranteed_step) : R := IZR (g_q_num g) / IZR (g_q_den g).
 Definition g_eps (g : guaranteed_step) : R := IZR (g_eps_num g) / IZR (g_eps_den g).
 Definition g_delta (g : guaranteed_step) : R := IZR (g_delta_num g) / IZR (g_delta_den g).
@@ -242,19 +302,23 @@ Let e := g_eps g.
 Let d := g_delta g.
 Hypothesis sound : sound_guarantee g = true.
 Lemma sound_guarantee_ok : ((0 <= W)%Z /\ (0 < g_q_num g <= g_q_den g)%Z /\ (0 <= g_eps_num g)%Z /\ (0 < g_eps_den g)%Z
-  /\ (0 <= g_delta_num g <= g_delta_den g)%Z /\ (0 < g_delta_den g)%Z /\ (0 <= g_terms g)%Z) /\ 0 < q <= 1 /\ 0 <= e /\ 0 <= d <= 1.
-Proof. unfold sound_guarantee in sound. revert sound. intros T. repeat (apply andb_prop in T as [T ?]).
+  /\ (0 <= g_delta_num g <= g_delta_den g)%Z /\ (0 < g_delta_den g)%Z /\ (0 <= g_terms g)%Z) /\ 0 < q <= 1 /\ 0 <= e /\ 0 <= d <= 1
+  /\ sound_source (g_source g).
+Proof. unfold sound_guarantee in sound. revert sound. intros T. apply andb_prop in T as [T SO]. repeat (apply andb_prop in T as [T ?]).
   repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
   assert (FR : forall n m, (0 <= n <= m)%Z -> (0 < m)%Z -> 0 <= IZR n / IZR m <= 1).
   { intros n m [N0 N1] M. apply IZR_le in N0, N1. apply IZR_lt in M. split; [apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat]|].
     apply Rmult_le_reg_r with (IZR m); auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
-  split; [repeat split; auto|]. split; [|split].
+  split; [repeat split; auto|]. split; [|split; [|split]].
   - split; [apply Rdiv_lt_0_compat; apply IZR_lt; lia|]. apply FR; lia.
   - apply Rmult_le_pos; [now apply IZR_le|left; apply Rinv_0_lt_compat; now apply IZR_lt].
-  - apply FR; auto. Qed.
-Lemma at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> at_most g a n m z = true -> IZR m * base (g_source g) e d (IZR n / IZR m) <= IZR z.
-Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He Hd]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
-  intros Ha Hm T. unfold at_most in T. fold W U in T. destruct (g_source g); cbn [base].
+  - apply FR; auto.
+  - destruct (g_source g) as [| |ps qs]; cbn [sound_source]; auto. apply andb_prop in SO as [SO L]. apply andb_prop in SO as [SP SQ].
+    apply Nat.eqb_eq in L. auto using shares_ok. Qed.
+Lemma at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> at_most g a n m z = true -> IZR m * base (g_source g) (g_order g) e d (IZR n / IZR m) <= IZR z.
+Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He [Hd HS]]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
+  intros Ha Hm T. unfold at_most in T. fold W U in T. destruct (g_source g) as [| |ps qs]; cbn [base].
+  3:{ destruct HS as [SP [SQ L]]. destruct (g_order g); now apply at_most_apart_ok. }
   2:{ apply andb_prop in T as [T T3]. apply andb_prop in T as [T1 T2]. apply Z.leb_le, IZR_le in T1, T2. rewrite minus_IZR in T2.
     assert (MR := IZR_lt _ _ Hm). set (x := IZR n / IZR m). set (y := IZR z / IZR m).
     assert (XE : IZR n = x * IZR m) by (unfold x; field; lra). assert (YE : IZR z = y * IZR m) by (unfold y; field; lra).
@@ -307,9 +371,9 @@ Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He 
 Theorem covers_guarantee_ok h_num h_den B v : (covers_guarantee g h_num h_den B v = true)%Z ->
   let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
   nonneg L /\ 1 <= tot L /\ forall x, guaranteed (g_source g) (g_order g) q e d (exp x) <= delta x L.
-Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq [He Hd]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
+Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq [He [Hd HS]]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
   intros T. unfold covers_guarantee in T. apply andb_prop in T as [T SC]. apply andb_prop in T as [_ HD]. apply Z.ltb_lt in HD. fold W in SC.
-  assert (IC := guaranteed_is_curve (g_source g) (g_order g) q e d Hq He Hd).
+  assert (IC := guaranteed_is_curve (g_source g) (g_order g) q e d HS Hq He Hd).
   refine (covers_grid_ok W HW _ _ (g_terms g) (mass v) h_num h_den B v IC _ SC). clear SC.
   destruct (expo_ok W HW (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g)) e Ht (quotient_range_ok W HW _ _ E0 E1)) as [[_ [_ A1]] _].
   rewrite (unit_pow W) in A1. fold U s in A1. set (odds := snd _) in *. set (h := IZR h_num / IZR h_den). intros i a _ z A0 AE D.
@@ -319,8 +383,8 @@ Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq 
   assert (AL : 0 <= al <= exp (h * IZR i)).
   { split; [apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat]|]. apply Rmult_le_reg_l with s; auto. fold U in AE. fold s in AE. rewrite <- AA. exact AE. }
   unfold dot_guaranteed in D. cbv zeta in D. fold W U in D. set (rest := (g_q_den g - g_q_num g)%Z) in *.
-  destruct ((rest =? 0) && _)%Z eqn:EX.
-  - apply andb_prop in EX as [X1 X2]. apply Z.eqb_eq in X1. apply Z.leb_le, IZR_le in X2. rewrite !mult_IZR in X2. apply Z.leb_le, IZR_le in D. rewrite !mult_IZR in D.
+  destruct ((rest =? 0) && _ && _)%Z eqn:EX.
+  - apply andb_prop in EX as [EX X2]. apply andb_prop in EX as [X1 X0]. apply Z.eqb_eq in X1. apply Z.leb_le, IZR_le in X2. rewrite !mult_IZR in X2. apply Z.leb_le, IZR_le in D. rewrite !mult_IZR in D.
     assert (q = 1) by (unfold q, g_q; replace (g_q_num g) with (g_q_den g) by lia; field; lra).
     assert (HI : e <= h * IZR i).
     { assert (ER := IZR_lt _ _ E1). apply Rmult_le_reg_r with (IZR (g_eps_den g) * IZR h_den); [now apply Rmult_lt_0_compat|].
@@ -332,9 +396,9 @@ Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq 
       replace (IZR z / s * (IZR (g_delta_den g) * s)) with (IZR (g_delta_den g) * IZR z) by (field; lra). exact D. }
     eapply Rle_trans; [|exact WD]. rewrite H, guaranteed_one. apply base_end; auto. now apply exp_le.
   - eapply Rle_trans; [apply IC; exact AL|]. assert (RE : IZR rest = (1 - q) * IZR (g_q_den g)) by (unfold rest; rewrite minus_IZR, QE; ring).
-    destruct (g_order g); cbn [guaranteed].
+    destruct (g_order g) eqn:GO; cbn [guaranteed].
     + set (n := (a * g_q_den g - rest * U)%Z) in *. assert (M0 : (0 < g_q_num g * U)%Z) by (apply Z.mul_pos_pos; [auto|apply unit_pos; auto]).
-      assert (K := at_most_ok odds n (g_q_num g * U) (z * g_q_den g) A1 M0 D). rewrite !mult_IZR in K. fold s in K.
+      assert (K := at_most_ok odds n (g_q_num g * U) (z * g_q_den g) A1 M0 D). rewrite GO, !mult_IZR in K. fold s in K.
       assert (NE : IZR n / (IZR (g_q_num g) * s) = (al - 1 + q) / q).
       { unfold n. rewrite minus_IZR, !mult_IZR, RE, QE, AA. fold s. field. lra. }
       rewrite NE, QE in K. unfold remove_curve. apply Rmult_le_reg_l with (s * IZR (g_q_den g)); [now apply Rmult_lt_0_compat|].
@@ -347,8 +411,113 @@ Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq 
         apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat].
       * assert (K := at_most_ok odds (a * g_q_num g) m (z * g_q_den g) A1 G D). apply IZR_lt in G.
         destruct (Rlt_dec 0 (1 - al * (1 - q))) as [P|P]; [|exfalso; rewrite ME in G; nra].
-        rewrite !mult_IZR in K. replace (IZR a * IZR (g_q_num g) / IZR m) with (al * q / (1 - al * (1 - q))) in K
+        rewrite GO, !mult_IZR in K. replace (IZR a * IZR (g_q_num g) / IZR m) with (al * q / (1 - al * (1 - q))) in K
           by (rewrite ME, AA, QE; field; split; lra).
         rewrite ME in K. apply Rmult_le_reg_l with (s * IZR (g_q_den g)); auto.
         replace (s * IZR (g_q_den g) * (IZR z / s)) with (IZR z * IZR (g_q_den g)) by (field; lra). lra. Qed.
 End Right.
+
+(* ---------- one step from below: one point of its curve ---------- *)
+(* of finitely many outputs; of an (e, d)-private step as the worst one has it *)
+(* the curve at A / U, in units of 1 / (U q_den (sum of ps) (sum of qs)) *)
+Definition point (g : guaranteed_step) (ps qs : list Z) (A : Z) : Z :=
+  let U := unit (g_precision g) in let rest := (g_q_den g - g_q_num g)%Z in
+  match g_order g with
+  | Remove => excess (A * g_q_den g - rest * U) (g_q_num g * U) (sumv ps) (sumv qs) ps qs
+  | Add => let m := (U * g_q_den g - A * rest)%Z in if (m <=? 0)%Z then 0%Z else excess (A * g_q_num g) m (sumv qs) (sumv ps) qs ps
+  end.
+Definition by_outputs (g : guaranteed_step) (b : problem) : bool :=
+  match g_source g with
+  | Outputs ps qs =>
+      let W := g_precision g in let E := expo W (g_terms g) (quotient_range W (eps_num b) (eps_den b)) in
+      let N := (unit W * g_q_den g * (sumv ps * sumv qs))%Z in
+      sound_guarantee g && (0 <=? eps_num b)%Z && (0 <? eps_den b)%Z && (0 <? bits b)%Z &&
+      match direction b with Above => false | Below => (bound b * N <=? point g ps qs (snd E) * 2 ^ bits b)%Z end
+  | Any =>
+      let W := g_precision g in let E := expo W (g_terms g) (quotient_range W (eps_num b) (eps_den b)) in
+      let odds := fst (expo W (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g))) in let N := (unit W + odds)%Z in
+      sound_guarantee g && (0 <=? eps_num b)%Z && (0 <? eps_den b)%Z && (0 <? bits b)%Z && (g_q_num g =? g_q_den g)%Z &&
+      match direction b with
+      | Above => false
+      | Below => (bound b * (N * g_delta_den g) <=? (g_delta_num g * N + (g_delta_den g - g_delta_num g) * (odds - snd E)) * 2 ^ bits b)%Z
+      end
+  | Laplace_noise => false
+  end.
+Section Point.
+Variables (g : guaranteed_step) (ps qs : list Z).
+Hypothesis sound : sound_guarantee g = true.
+Hypothesis outputs : g_source g = Outputs ps qs.
+Let s := IZR (unit (g_precision g)).
+Lemma point_ok A : (0 <= A)%Z -> guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g) (IZR A / s) * IZR (unit (g_precision g) * g_q_den g * (sumv ps * sumv qs))
+  = IZR (point g ps qs A).
+Proof. destruct (sound_guarantee_ok g sound) as [[HW [[Q0 Q1] _]] [Hq [_ [_ HS]]]]. rewrite outputs in *. destruct HS as [SP [SQ L]]. intros HA.
+  assert (SR : 0 < s) by exact (unit_gt0 _ HW). assert (UP := unit_pos _ HW). set (U := unit (g_precision g)) in *. fold s in SR.
+  assert (QN := IZR_lt _ _ Q0). assert (QD : 0 < IZR (g_q_den g)) by (apply IZR_lt; lia).
+  assert (QE : IZR (g_q_num g) = g_q g * IZR (g_q_den g)) by (unfold g_q; field; lra).
+  assert (RE : IZR (g_q_den g - g_q_num g) = (1 - g_q g) * IZR (g_q_den g)) by (rewrite minus_IZR, QE; ring).
+  unfold point. fold U. cbv zeta. set (rest := (g_q_den g - g_q_num g)%Z) in *. set (al := IZR A / s). assert (AE : IZR A = s * al) by (unfold al; field; lra).
+  rewrite !mult_IZR. fold s. destruct (g_order g); cbn [guaranteed base].
+  - assert (M0 : (0 < g_q_num g * U)%Z) by (apply Z.mul_pos_pos; auto).
+    rewrite <- apart_excess by auto. replace (IZR (A * g_q_den g - rest * U) / IZR (g_q_num g * U)) with ((al - 1 + g_q g) / g_q g)
+      by (rewrite minus_IZR, !mult_IZR, RE, QE, AE; fold s; field; lra).
+    unfold remove_curve. rewrite mult_IZR, QE. fold s. ring.
+  - set (m := (U * g_q_den g - A * rest)%Z). assert (ME : IZR m = s * IZR (g_q_den g) * (1 - al * (1 - g_q g))).
+    { unfold m. rewrite minus_IZR, !mult_IZR, RE, AE. fold s. ring. }
+    assert (SQ0 : 0 < s * IZR (g_q_den g)) by now apply Rmult_lt_0_compat. unfold add_curve. destruct (Z.leb_spec m 0) as [G|G].
+    + apply IZR_le in G. rewrite ME in G. destruct (Rlt_dec 0 (1 - al * (1 - g_q g))) as [P|P]; [|ring].
+      exfalso. assert (0 < s * IZR (g_q_den g) * (1 - al * (1 - g_q g))) by now apply Rmult_lt_0_compat. lra.
+    + assert (GR := IZR_lt _ _ G). destruct (Rlt_dec 0 (1 - al * (1 - g_q g))) as [P|P]; [|exfalso; rewrite ME in GR; nra].
+      rewrite <- apart_excess by auto. replace (IZR (A * g_q_num g) / IZR m) with (al * g_q g / (1 - al * (1 - g_q g)))
+        by (rewrite ME, mult_IZR, AE, QE; field; split; lra).
+      rewrite ME. ring. Qed.
+End Point.
+Theorem by_outputs_ok g b ps qs : by_outputs g b = true -> g_source g = Outputs ps qs -> sound_source (g_source g) /\ 0 < g_q g <= 1 /\
+  IZR (bound b) / unit_of b <= guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g) (exp (epsilon_of b)).
+Proof. unfold by_outputs. intros T GS. rewrite GS in *. cbv zeta in T.
+  apply andb_prop in T as [T SC]. do 3 (apply andb_prop in T as [T ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
+  destruct (sound_guarantee_ok g T) as [[HW [[Q0 Q1] [_ [_ [_ [_ Ht]]]]]] [Hq [He [Hd HS]]]].
+  rewrite GS in HS. split; [auto|]. split; [auto|]. assert (IC := guaranteed_is_curve _ (g_order g) _ _ _ HS Hq He Hd). destruct HS as [[_ SP] [[_ SQ] _]].
+  assert (SR := unit_gt0 _ HW). set (W := g_precision g) in *. set (s := IZR (unit W)) in *.
+  destruct (expo_ok W HW (g_terms g) (quotient_range W (eps_num b) (eps_den b)) (epsilon_of b) Ht
+    (quotient_range_ok W HW (eps_num b) (eps_den b) ltac:(auto) ltac:(auto))) as [[E0 [E1 E2]] E3].
+  set (E := expo _ _ _) in *. assert (US : IZR (2 ^ W) = s) by exact (unit_pow _). rewrite US in E1, E2. assert (X := exp_pos (epsilon_of b)).
+  assert (SN : (0 <= snd E)%Z) by (apply le_IZR; nra).
+  set (N := (unit W * g_q_den g * (sumv ps * sumv qs))%Z) in *.
+  assert (NP : 0 < IZR N) by (apply IZR_lt; unfold N; repeat apply Z.mul_pos_pos; auto; try lia; now apply unit_pos).
+  assert (BP : 0 < IZR (2 ^ bits b)) by (apply IZR_lt, Z.pow_pos_nonneg; lia).
+  assert (K := fun A HA => point_ok g ps qs T GS A HA). fold W in K. fold N s in K. rewrite GS in K. unfold unit_of.
+  destruct (direction b); [discriminate|]. apply Z.leb_le, IZR_le in SC. rewrite !mult_IZR, <- K in SC by auto.
+  eapply Rle_trans; [|apply IC; split; [left; exact X|apply (Rmult_le_reg_l s); [auto|]; replace (s * (IZR (snd E) / s)) with (IZR (snd E)) by (field; lra); exact E2]].
+  apply (Rmult_le_reg_r (IZR N)); auto. apply (Rmult_le_reg_r (IZR (2 ^ bits b))); auto. eapply Rle_trans; [|exact SC]. right. field. lra. Qed.
+Theorem by_worst_ok g b : by_outputs g b = true -> g_source g = Any -> g_q g = 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1 /\ direction b = Below /\
+  IZR (bound b) / unit_of b <= worst (g_eps g) (g_delta g) (exp (epsilon_of b)).
+Proof. unfold by_outputs. intros T GS. rewrite GS in *. cbv zeta in T. apply andb_prop in T as [T SC]. do 4 (apply andb_prop in T as [T ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X
+    | X : (_ =? _)%Z = true |- _ => apply Z.eqb_eq in X end.
+  destruct (sound_guarantee_ok g T) as [[HW [[Q0 Q1] [G0 [G1 [[D0 D1] [D2 Ht]]]]]] [Hq [He [Hd _]]]]. destruct (direction b); [discriminate|].
+  assert (QE : g_q g = 1) by (unfold g_q; replace (g_q_num g) with (g_q_den g) by auto; field; apply not_0_IZR; lia).
+  split; [auto|split; [auto|split; [auto|split; [auto|]]]]. assert (SR := unit_gt0 _ HW). set (W := g_precision g) in *. set (s := IZR (unit W)) in *.
+  assert (US : IZR (2 ^ W) = s) by exact (unit_pow _).
+  destruct (expo_ok W HW (g_terms g) (quotient_range W (eps_num b) (eps_den b)) (epsilon_of b) Ht
+    (quotient_range_ok W HW (eps_num b) (eps_den b) ltac:(auto) ltac:(auto))) as [[_ [_ E2]] _].
+  destruct (expo_ok W HW (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g)) (g_eps g) Ht
+    (quotient_range_ok W HW (g_eps_num g) (g_eps_den g) ltac:(auto) ltac:(auto))) as [[F0 [F1 _]] _].
+  rewrite US in E2, F1. set (A := snd _) in *. set (o := fst _) in *. apply Z.leb_le, IZR_le in SC. apply IZR_le in F0. assert (DR := IZR_lt _ _ D2).
+  assert (BP : 0 < IZR (2 ^ bits b)) by (apply IZR_lt, Z.pow_pos_nonneg; lia).
+  assert (DE : IZR (g_delta_num g) = g_delta g * IZR (g_delta_den g)) by (unfold g_delta; field; lra).
+  rewrite !mult_IZR, !plus_IZR, !mult_IZR, !minus_IZR, plus_IZR, DE in SC. fold s in SC.
+  set (d := g_delta g) in *. set (e := g_eps g) in *. set (a := exp (epsilon_of b)) in *. set (X := exp e) in *. assert (XP : 0 < X) by apply exp_pos.
+  assert (AP : 0 < a) by apply exp_pos.
+  eapply Rle_trans; [|apply (worst_least e d a)]. set (t := truth e). assert (TE : t - a * (1 - t) = (X - a) / (1 + X)) by (unfold t, truth; fold X; field; lra).
+  rewrite TE. unfold unit_of.
+  assert (K : (IZR o - IZR A) / (s + IZR o) <= (X - a) / (1 + X)).
+  { assert (N0 : 0 < (s + IZR o) * (1 + X)) by (apply Rmult_lt_0_compat; lra). apply (Rmult_le_reg_r _ _ _ N0).
+    replace ((IZR o - IZR A) / (s + IZR o) * ((s + IZR o) * (1 + X))) with ((IZR o - IZR A) * (1 + X)) by (field; lra).
+    replace ((X - a) / (1 + X) * ((s + IZR o) * (1 + X))) with ((X - a) * (s + IZR o)) by (field; lra).
+    assert ((IZR o - IZR A) * (1 + X) <= (IZR o - s * a) * (1 + X)) by (apply Rmult_le_compat_r; lra).
+    assert (IZR o * (1 + a) <= s * X * (1 + a)) by (apply Rmult_le_compat_r; lra). lra. }
+  apply (Rmult_le_compat_l (1 - d)) in K; [|lra]. eapply Rle_trans; [|apply Rplus_le_compat_l, K].
+  assert (N1 : 0 < (s + IZR o) * IZR (g_delta_den g) * IZR (2 ^ bits b)) by (repeat apply Rmult_lt_0_compat; lra). apply (Rmult_le_reg_r _ _ _ N1).
+  replace (IZR (bound b) / IZR (2 ^ bits b) * ((s + IZR o) * IZR (g_delta_den g) * IZR (2 ^ bits b))) with (IZR (bound b) * ((s + IZR o) * IZR (g_delta_den g))) by (field; lra).
+  eapply Rle_trans; [exact SC|]. right. field. lra. Qed.

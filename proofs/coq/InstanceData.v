@@ -10,8 +10,8 @@ Definition response : problem := {|
   h_num := 1; h_den := 2;
   kinds := [{| count := 16; step_law := {| low := - 1; inf := 0; mass :=
   [435274755921033121; 0; 717646748685813856] |} |}];
-  hints := [{| first_index := - 2; last_index := 2; sum := 1152921504606846980; infinity := 0 |}; {| first_index := - 4; last_index := 4; sum := 1152921504606846986; infinity := 0 |}; 
-   {| first_index := - 8; last_index := 8; sum := 1152921504606847000; infinity := 0 |}; {| first_index := - 16; last_index := 16; sum := 1152921504606847033; infinity := 0 |}];
+  hints := [{| first_index := - 2; last_index := 2; sum := 1152921504606846980; infinity := 0; coarser := 1 |}; {| first_index := - 4; last_index := 4; sum := 1152921504606846986; infinity := 0; coarser := 1 |}; 
+   {| first_index := - 8; last_index := 8; sum := 1152921504606847000; infinity := 0; coarser := 1 |}; {| first_index := - 16; last_index := 16; sum := 1152921504606847033; infinity := 0; coarser := 1 |}];
   bound := 358557134733046027 |}.
 
 Definition gaussian_above : problem := {|
@@ -159,10 +159,10 @@ Definition gaussian_above : problem := {|
    49371; 43874; 38980; 34623; 30746; 27296; 24228; 21499; 19073; 16916; 15000; 13297; 11785; 10442; 9250; 
    8193; 7254; 6421; 5683; 5028; 4448; 3933; 3477; 3074; 2716; 2400; 2120; 1872; 1653; 1459; 1287; 1136; 
    1002; 883; 779; 686; 4872] |} |}];
-  hints := [{| first_index := - 440; last_index := 472; sum := 18446735645500463333; infinity := 8428209089799 |}; 
-   {| first_index := - 594; last_index := 658; sum := 18446709842348160862; infinity := 34231361394426 |}; 
-   {| first_index := - 796; last_index := 924; sum := 18446640821748507728; infinity := 103251961052111 |}; 
-   {| first_index := - 1051; last_index := 1307; sum := 18446467295114322961; infinity := 276778595246280 |}];
+  hints := [{| first_index := - 440; last_index := 472; sum := 18446735645500463333; infinity := 8428209089799; coarser := 1 |}; 
+   {| first_index := - 594; last_index := 658; sum := 18446709842348160862; infinity := 34231361394426; coarser := 1 |}; 
+   {| first_index := - 796; last_index := 924; sum := 18446640821748507728; infinity := 103251961052111; coarser := 1 |}; 
+   {| first_index := - 1051; last_index := 1307; sum := 18446467295114322961; infinity := 276778595246280; coarser := 1 |}];
   bound := 2341852848587013395 |}.
 
 Definition gaussian_below : problem := {|
@@ -310,6 +310,6 @@ Definition gaussian_below : problem := {|
    49280; 43793; 38907; 34558; 30688; 27244; 24181; 21457; 19035; 16883; 14970; 13271; 11761; 10421; 9232; 
    8176; 7239; 6408; 5670; 5017; 4438; 3924; 3469; 3067; 2710; 2394; 2114; 1867; 1389; 0; 0; 0; 0; 0; 0; 
    0; 12468] |} |}];
-  hints := [{| first_index := - 440; last_index := 472; sum := 18446735652404478516; infinity := 0 |}; {| first_index := - 594; last_index := 658; sum := 18446709869364057896; infinity := 0 |}; 
-   {| first_index := - 796; last_index := 924; sum := 18446640900593475638; infinity := 0 |}; {| first_index := - 1051; last_index := 1307; sum := 18446467499748809983; infinity := 0 |}];
+  hints := [{| first_index := - 440; last_index := 472; sum := 18446735652404478516; infinity := 0; coarser := 1 |}; {| first_index := - 594; last_index := 658; sum := 18446709869364057896; infinity := 0; coarser := 1 |}; 
+   {| first_index := - 796; last_index := 924; sum := 18446640900593475638; infinity := 0; coarser := 1 |}; {| first_index := - 1051; last_index := 1307; sum := 18446467499748809983; infinity := 0; coarser := 1 |}];
   bound := 2341377149288974045 |}.

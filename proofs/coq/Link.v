@@ -6,7 +6,7 @@
      accept_below:  one with direction Below has                  bound / 2^B <= delta eps (composed law),
    where the composed law is that of all steps of all kinds of the problem, whatever the hints are. *)
 Require Import Reals List Lra Lia ZArith Bool.
-From VerifiedDP Require Import Law Kronecker Exponential Checker.
+From VerifiedDP Require Import Law ConnectTheDots Kronecker Exponential Checker.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -185,50 +185,11 @@ Proof. intros [Na [Ha Ia]] [Nb [Hb Ib]] H. unfold step in H.
     { rewrite X. unfold Rdiv in *; apply Rmult_le_compat_r; lra. }
     lra. Qed.
 
-Lemma next_ok d a b hs c hs' : good a -> good b -> next product d B a b hs = Some (c, hs') ->
-  good c /\ on_side d (conv (L a) (L b)) (L c).
-Proof. intros Ga Gb H. unfold next in H. destruct hs as [|t hs]; [easy|].
-  destruct (step product d B a b t) as [x|] eqn:X; [|easy]. injection H as <- _. eapply step_ok; eauto. Qed.
-
-(* Binary powering. *)
-Theorem power_ok d a : good a -> forall k hs c hs', power product d B a k hs = Some (c, hs') ->
-  good c /\ on_side d (kfold (Pos.to_nat k) (L a)) (L c).
-Proof. intros Ga. assert (Na := good_nonneg a Ga).
-  assert (SQ : forall k v hs c hs', good v -> on_side d (kfold (Pos.to_nat k) (L a)) (L v) ->
-    next product d B v v hs = Some (c, hs') -> good c /\ on_side d (kfold (Pos.to_nat (xO k)) (L a)) (L c)).
-  { intros k v hs c hs' Gv Dv H. destruct (next_ok _ _ _ _ _ _ Gv Gv H) as [Gc Dc]. split; auto.
-    rewrite Pos2Nat.inj_xO. replace (2 * Pos.to_nat k)%nat with (Pos.to_nat k + Pos.to_nat k)%nat by lia.
-    eapply on_side_trans; [apply on_side_same, kfold_add|]. eapply on_side_trans; [|apply Dc].
-    apply on_side_conv; auto using nonneg_kfold, good_nonneg. }
-  induction k as [k IH|k IH|]; intros hs c hs' H; cbn [power] in H.
-  - destruct (power product d B a k hs) as [[v hs1]|] eqn:X; [|easy]. destruct (IH _ _ _ X) as [Gv Dv].
-    destruct (next product d B v v hs1) as [[v2 hs2]|] eqn:Y; [|easy].
-    destruct (SQ _ _ _ _ _ Gv Dv Y) as [G2 D2]. destruct (next_ok _ _ _ _ _ _ G2 Ga H) as [Gc Dc]. split; auto.
-    rewrite Pos2Nat.inj_xI. rewrite Pos2Nat.inj_xO in D2. eapply on_side_trans; [|apply Dc]. cbn [kfold].
-    eapply on_side_trans; [apply on_side_same, same_comm|].
-    apply on_side_conv; auto using nonneg_kfold, good_nonneg, on_side_refl.
-  - destruct (power product d B a k hs) as [[v hs1]|] eqn:X; [|easy]. destruct (IH _ _ _ X) as [Gv Dv].
-    eapply SQ; eauto.
-  - injection H as <- _. split; auto. apply on_side_same, kfold_1. Qed.
-
 (* All kinds. *)
 Definition laws_of (ks : list kind) : list law := flat_map (fun k => repeat (L (step_law k)) (Z.to_nat (count k))) ks.
 Lemma nonneg_laws ks : Forall (fun k => good (step_law k)) ks -> Forall nonneg (laws_of ks).
 Proof. intros H; induction H as [|k ks Hk H IH]; simpl; [constructor|]. apply Forall_app; split; [|exact IH].
   apply Forall_forall; intros x Hx. apply repeat_spec in Hx; subst. now apply good_nonneg. Qed.
-Theorem series_ok d ks : Forall (fun k => good (step_law k)) ks -> forall hs c hs', series product d B ks hs = Some (c, hs') ->
-  good c /\ on_side d (compose (laws_of ks)) (L c).
-Proof. intros G; induction G as [|[n a] ks Ga G IH]; intros hs c hs' H; cbn [series] in H; [easy|]. destruct n as [|n|n]; try easy.
-  cbn [laws_of flat_map count step_law Z.to_nat] in *. fold (laws_of ks). cbn [step_law] in Ga.
-  assert (A := compose_app (repeat (L a) (Pos.to_nat n)) (laws_of ks)). rewrite compose_repeat in A.
-  destruct (power product d B a n hs) as [[v hs1]|] eqn:P; [|now destruct ks].
-  destruct (power_ok d a Ga n hs v hs1 P) as [Gv Dv]. destruct ks as [|k ks].
-  - injection H as <- _. split; auto. eapply on_side_trans; [|exact Dv]. apply on_side_same.
-    eapply same_trans; [exact A|]. eapply same_trans; [apply same_comm|apply same_unit].
-  - destruct (series product d B (k :: ks) hs1) as [[r hs2]|] eqn:R; [|easy]. destruct (IH _ _ _ R) as [Gr Dr].
-    destruct (next_ok _ _ _ _ _ _ Gv Gr H) as [Gc Dc]. split; auto. eapply on_side_trans; [apply on_side_same, A|].
-    eapply on_side_trans; [|exact Dc]. assert (NA := good_nonneg a Ga). assert (NL := nonneg_compose _ (nonneg_laws _ G)).
-    apply on_side_conv; auto using nonneg_kfold, good_nonneg. Qed.
 
 (* ---------- delta of the composed law ---------- *)
 Variable eps : R.
@@ -290,6 +251,192 @@ Proof. intros Hi. unfold masses_from. destruct (Z.leb_spec i (low v)) as [G|G].
       rewrite firstn_length_le by auto. replace (low v + Z.of_nat n)%Z with i by (unfold n; lia). ring.
     + rewrite skipn_all2 by lia. rewrite Z0; [simpl; ring|]. rewrite firstn_length. unfold n in *. lia. Qed.
 End Sound.
+
+(* ---------- onto a coarser grid ---------- *)
+(* A mass m at r steps of x in a cell of n: k of it goes to the cell's start, the rest to its end. *)
+Lemma spread_one e x n r q m k : 0 < x -> (0 < n)%Z -> (0 <= k <= m)%Z ->
+  IZR k * (1 - exp (- (x * IZR n))) <= IZR m * (exp (- (x * IZR r)) - exp (- (x * IZR n))) ->
+  IZR m * w e (x * IZR (n * q + r)) <= IZR k * w e (x * IZR n * IZR q) + IZR (m - k) * w e (x * IZR n * IZR (q + 1)).
+Proof. intros Hx Hn [K0 K1] H. apply IZR_le in K0, K1. rewrite minus_IZR. destruct (Req_dec (IZR m) 0) as [M|M].
+  { replace (IZR k) with 0 by lra. rewrite M. lra. }
+  assert (MP : 0 < IZR m) by lra. set (t := IZR k / IZR m). assert (KE : IZR k = t * IZR m) by (unfold t; field; lra).
+  assert (T : 0 <= t <= 1). { split; [apply Rmult_le_pos; [lra|left; now apply Rinv_0_lt_compat]|]. apply Rmult_le_reg_r with (IZR m); lra. }
+  set (X := x * IZR n) in *. assert (NR := IZR_lt _ _ Hn). assert (ER : exp (- (x * IZR r)) >= t * 1 + (1 - t) * exp (- X)).
+  { apply Rle_ge, Rmult_le_reg_l with (IZR m); auto. rewrite KE in H. lra. }
+  replace (x * IZR (n * q + r)) with (X * IZR q + x * IZR r) by (unfold X; rewrite plus_IZR, mult_IZR; ring).
+  replace (X * IZR (q + 1)) with (X * IZR q + X) by (rewrite plus_IZR; ring). rewrite !w_wu, !Ropp_plus_distr, !exp_plus.
+  set (u := exp (- (X * IZR q))). assert (U : 0 < u) by apply exp_pos. assert (E := exp_pos e).
+  assert (C := wu_chord (exp e) t u (u * exp (- X)) T).
+  assert (D : wu (exp e) (u * exp (- (x * IZR r))) <= wu (exp e) (t * u + (1 - t) * (u * exp (- X)))).
+  { unfold wu. apply pos_le. assert (u * (t * 1 + (1 - t) * exp (- X)) <= u * exp (- (x * IZR r))) by (apply Rmult_le_compat_l; lra).
+    assert (exp e * (t * u + (1 - t) * (u * exp (- X))) <= exp e * (u * exp (- (x * IZR r)))) by (apply Rmult_le_compat_l; lra). lra. }
+  rewrite KE. apply Rle_trans with (IZR m * (t * wu (exp e) u + (1 - t) * wu (exp e) (u * exp (- X)))); [apply Rmult_le_compat_l; lra|right; ring]. Qed.
+Section Spread.
+Variables (B : Z) (s x : R) (n : Z) (ws : list Z).
+Hypothesis HB : (0 <= B)%Z.
+Hypothesis Hs : 0 < s.
+Hypothesis Hx : 0 < x.
+Hypothesis Hn : (0 < n)%Z.
+Hypothesis Hlen : length ws = Z.to_nat n.
+Hypothesis Hws : forall r v, nth_error ws r = Some v -> (0 <= v <= 2 ^ B)%Z /\
+  IZR v * (1 - exp (- (x * IZR n))) <= IZR (2 ^ B) * (exp (- (x * IZR (Z.of_nat r))) - exp (- (x * IZR n))).
+Let X := x * IZR n.
+Lemma share_ok r v m : nth_error ws r = Some v -> (0 <= m)%Z -> let k := shr B (m * v) in (0 <= k <= m)%Z /\
+  IZR k * (1 - exp (- (x * IZR n))) <= IZR m * (exp (- (x * IZR (Z.of_nat r))) - exp (- (x * IZR n))).
+Proof. intros N M k. destruct (Hws r v N) as [[V0 V1] V]. assert (P : (0 < 2 ^ B)%Z) by (apply Z.pow_pos_nonneg; lia).
+  assert (KE : k = (m * v / 2 ^ B)%Z) by (unfold k; apply shr_ok; nia). split.
+  - rewrite KE. split; [apply Z.div_pos; nia|]. apply Z.div_le_upper_bound; nia.
+  - assert (PR := IZR_lt _ _ P). assert (KL : IZR k <= IZR m * IZR v / IZR (2 ^ B)) by (rewrite KE, <- mult_IZR; now apply div_le).
+    apply IZR_le in M. assert (NR := IZR_lt _ _ Hn). assert (E1 : exp (- (x * IZR n)) <= 1).
+    { rewrite <- exp_0. apply exp_le. assert (0 <= x * IZR n) by (apply Rmult_le_pos; lra). lra. }
+    apply Rle_trans with (IZR m * IZR v / IZR (2 ^ B) * (1 - exp (- (x * IZR n)))); [apply Rmult_le_compat_r; lra|].
+    apply Rmult_le_reg_r with (IZR (2 ^ B)); auto.
+    replace (IZR m * IZR v / IZR (2 ^ B) * (1 - exp (- (x * IZR n))) * IZR (2 ^ B)) with (IZR m * (IZR v * (1 - exp (- (x * IZR n))))) by (field; lra).
+    rewrite Rmult_assoc, (Rmult_comm _ (IZR (2 ^ B))). apply Rmult_le_compat_l; auto. Qed.
+Lemma nth_skipn {T} (l : list T) r v rest : skipn r l = v :: rest -> nth_error l r = Some v /\ rest = skipn (S r) l.
+Proof. revert l. induction r as [|r IH]; intros [|y l] E; cbn [skipn nth_error] in *; try discriminate; [injection E as -> ->; auto|now apply IH]. Qed.
+Lemma spread_ok l : nnv l -> forall r q start next, (r <= Z.to_nat n)%nat -> (0 <= start)%Z -> (0 <= next)%Z ->
+  let c := spread B ws (skipn r ws) start next l in
+  c <> [] /\ nnv c /\ sumv c = (start + next + sumv l)%Z /\ forall e, IZR start / s * w e (X * IZR q) + IZR next / s * w e (X * IZR (q + 1))
+    + E (w e) (atoms x s (n * q + Z.of_nat r) l) <= E (w e) (atoms X s q c).
+Proof. intros V. induction V as [|m l Hm V IH]; intros r q start next Hr S0 N0 c.
+  - unfold c. cbn [spread atoms E fst snd sumv]. destruct (skipn r ws); (split; [discriminate|split; [repeat constructor; auto|split; [cbn [sumv]; lia|intros; cbn [atoms E fst snd]; lra]]]).
+  - unfold c. clear c. assert (Vs : 0 < / s) by now apply Rinv_0_lt_compat. destruct (skipn r ws) as [|v rest] eqn:SK; cbn [spread].
+    + assert (RN : r = Z.to_nat n). { assert (L : length (skipn r ws) = 0%nat) by (now rewrite SK). rewrite skipn_length, Hlen in L. lia. }
+      destruct ws as [|v rest] eqn:W; [cbn in Hlen; lia|]. rewrite <- W in *.
+      assert (NT : nth_error ws 0 = Some v) by (now rewrite W). assert (RE : rest = skipn 1 ws) by (now rewrite W).
+      destruct (share_ok 0 v m NT Hm) as [K0 K1]. cbv zeta in K0, K1. set (k := shr B (m * v)) in *. rewrite RE.
+      destruct (IH 1%nat (q + 1)%Z (next + k)%Z (m - k)%Z ltac:(lia) ltac:(lia) ltac:(lia)) as [C0 [C1 [C2 C3]]]. set (c := spread B ws _ _ _ l) in *.
+      split; [discriminate|split; [now constructor|split; [cbn [sumv]; lia|]]]. intros e. cbn [atoms E fst snd]. specialize (C3 e).
+      assert (K := spread_one e x n (Z.of_nat 0) (q + 1) m k Hx Hn K0 K1). fold X in K.
+      replace (n * q + Z.of_nat r)%Z with (n * (q + 1) + Z.of_nat 0)%Z by lia. replace (n * (q + 1) + Z.of_nat 0 + 1)%Z with (n * (q + 1) + Z.of_nat 1)%Z by lia.
+      apply (Rmult_le_compat_r (/ s)) in K; [|lra]. rewrite (plus_IZR next k) in C3. unfold Rdiv in *. lra.
+    + destruct (nth_skipn ws r v rest SK) as [NT RE]. destruct (share_ok r v m NT Hm) as [K0 K1]. cbv zeta in K0, K1. set (k := shr B (m * v)) in *. rewrite RE.
+      assert (RL : (S r <= Z.to_nat n)%nat). { assert (r < length ws)%nat by (apply nth_error_Some; now rewrite NT). lia. }
+      destruct (IH (S r) q (start + k)%Z (next + (m - k))%Z RL ltac:(lia) ltac:(lia)) as [C0 [C1 [C2 C3]]].
+      split; [exact C0|split; [exact C1|split; [cbn [sumv]; lia|]]]. intros e. cbn [atoms E fst snd]. specialize (C3 e).
+      assert (K := spread_one e x n (Z.of_nat r) q m k Hx Hn K0 K1). fold X in K.
+      replace (n * q + Z.of_nat r + 1)%Z with (n * q + Z.of_nat (S r))%Z by lia.
+      apply (Rmult_le_compat_r (/ s)) in K; [|lra]. rewrite (plus_IZR start k), (plus_IZR next (m - k)) in C3. unfold Rdiv in *. lra. Qed.
+End Spread.
+Lemma shares_of_ok B p q n : (0 < B)%Z -> (0 < p)%Z -> (0 < q)%Z -> (1 < n)%Z -> (exp_above B (p * n) q < 2 ^ B)%Z -> let x := IZR p / IZR q in
+  length (shares_of B p q n) = Z.to_nat n /\ forall r v, nth_error (shares_of B p q n) r = Some v -> (0 <= v <= 2 ^ B)%Z /\
+  IZR v * (1 - exp (- (x * IZR n))) <= IZR (2 ^ B) * (exp (- (x * IZR (Z.of_nat r))) - exp (- (x * IZR n))).
+Proof. intros HB Hp Hq Hn HE x. unfold shares_of. rewrite pow2_ok by lia. set (A := exp_above B (p * n) q) in *. set (U := (2 ^ B)%Z) in *.
+  assert (QR := IZR_lt _ _ Hq). assert (PR := IZR_lt _ _ Hp). assert (UP : (0 < U)%Z) by (apply Z.pow_pos_nonneg; lia). assert (UR := IZR_lt _ _ UP).
+  assert (AE : IZR U * exp (- (x * IZR n)) <= IZR A).
+  { replace (x * IZR n) with (IZR (p * n) / IZR q) by (unfold x; rewrite mult_IZR; field; lra). apply exp_above_ok; nia. }
+  apply IZR_lt in HE. assert (N1 : exp (- (x * IZR n)) < 1) by (apply Rmult_lt_reg_l with (IZR U); lra).
+  split.
+  { cbn [length]. rewrite map_length, seq_length. lia. }
+  intros [|r] v N; cbn [nth_error] in N.
+  - injection N as <-. split; [lia|]. cbn [Z.of_nat]. rewrite Rmult_0_r, Ropp_0, exp_0. lra.
+  - rewrite nth_error_map in N. destruct (nth_error (seq 1 (Z.to_nat n - 1)) r) as [i|] eqn:NI; [|discriminate]. injection N as <-.
+    assert (IE : i = S r). { assert (r < length (seq 1 (Z.to_nat n - 1)))%nat by (apply nth_error_Some; now rewrite NI). rewrite seq_length in H.
+      apply (nth_error_nth _ _ 0%nat) in NI. rewrite seq_nth in NI by auto. lia. } subst i.
+    assert (L := exp_below_ok B (p * Z.of_nat (S r)) q ltac:(lia) ltac:(nia) Hq). fold U in L.
+    replace (IZR (p * Z.of_nat (S r)) / IZR q) with (x * IZR (Z.of_nat (S r))) in L by (unfold x; rewrite mult_IZR; field; lra).
+    set (F := exp_below B _ q) in *. set (R := exp (- (x * IZR (Z.of_nat (S r))))) in *. set (M := exp (- (x * IZR n))) in *.
+    assert (R1 : R <= 1). { unfold R. rewrite <- exp_0. apply exp_le. assert (0 <= IZR (Z.of_nat (S r))) by (apply IZR_le; lia). assert (0 < x) by (now apply Rdiv_lt_0_compat). nra. }
+    assert (D0 : (0 < U - A)%Z) by (apply lt_IZR; rewrite minus_IZR; lra). assert (FU : (F <= U)%Z) by (apply le_IZR; nra).
+    assert (RM : M <= R). { unfold M, R. apply exp_le. assert (r < length (seq 1 (Z.to_nat n - 1)))%nat by (apply nth_error_Some; now rewrite NI). rewrite seq_length in H.
+      assert (IZR (Z.of_nat (S r)) <= IZR n) by (apply IZR_le; lia). assert (0 < x) by (now apply Rdiv_lt_0_compat). nra. }
+    split.
+    + split; [lia|]. apply Z.max_lub; [lia|]. apply Z.div_le_upper_bound; nia.
+    + apply Z.max_case_strong; intros _.
+      * assert (0 <= IZR U * (R - M)) by (apply Rmult_le_pos; lra). lra.
+      * apply Rle_trans with (IZR (U * (F - A)) / IZR (U - A) * (1 - M)); [apply Rmult_le_compat_r; [lra|now apply div_le]|].
+        assert (DR := IZR_lt _ _ D0). rewrite minus_IZR in DR. rewrite mult_IZR, !minus_IZR. apply Rmult_le_reg_r with (IZR U - IZR A); auto.
+        replace (IZR U * (IZR F - IZR A) / (IZR U - IZR A) * (1 - M) * (IZR U - IZR A)) with (IZR U * ((IZR F - IZR A) * (1 - M))) by (field; lra).
+        rewrite Rmult_assoc. apply Rmult_le_compat_l; [lra|].
+        assert ((IZR F - IZR A) * (1 - M) <= (IZR U * R - IZR A) * (1 - M)) by (apply Rmult_le_compat_r; lra).
+        assert (0 <= (IZR A - IZR U * M) * (1 - R)) by (apply Rmult_le_pos; lra). lra. Qed.
+Theorem coarsen_ok d B p q n v v' : (0 < B)%Z -> (0 < p)%Z -> (0 < q)%Z -> good v -> coarsen d B p q n v = Some v' ->
+  (0 < n)%Z /\ good v' /\ on_side d (law_of (IZR p / IZR q) (IZR (2 ^ B)) v) (law_of (IZR p / IZR q * IZR n) (IZR (2 ^ B)) v').
+Proof. intros HB Hp Hq Gv H. unfold coarsen in H. destruct (Z.eqb_spec n 1) as [->|N1].
+  { injection H as <-. rewrite Rmult_1_r. split; [lia|split; [auto|apply on_side_refl]]. }
+  destruct d; [|discriminate]. destruct (Z.ltb_spec 1 n) as [G|G]; [|discriminate]. cbn [andb] in H. rewrite pow2_ok in H by lia.
+  destruct (Z.ltb_spec (exp_above B (p * n) q) (2 ^ B)) as [X|X]; [|discriminate]. injection H as <-.
+  destruct (shares_of_ok B p q n HB Hp Hq G X) as [SL SW]. set (ws := shares_of B p q n) in *. set (x := IZR p / IZR q) in *. set (s := IZR (2 ^ B)).
+  assert (S0 : 0 < s) by (apply IZR_lt, Z.pow_pos_nonneg; lia). assert (X0 : 0 < x) by (apply Rdiv_lt_0_compat; now apply IZR_lt).
+  destruct Gv as [V0 [V1 V2]]. assert (MB := Z.mod_pos_bound (low v) n ltac:(lia)). assert (DM := Z.div_mod (low v) n ltac:(lia)).
+  destruct (spread_ok B s x n ws ltac:(lia) S0 X0 ltac:(lia) SL SW (mass v) V1 (Z.to_nat (low v mod n)) (low v / n) 0 0 ltac:(lia) ltac:(lia) ltac:(lia)) as [C0 [C1 [C2 C3]]].
+  split; [lia|split; [split; [exact C0|split; [exact C1|exact V2]]|]]. split.
+  - intros e. unfold delta, law_of. cbn [fst snd low mass inf]. apply Rplus_le_compat_l. specialize (C3 e).
+    replace (n * (low v / n) + Z.of_nat (Z.to_nat (low v mod n)))%Z with (low v) in C3 by (rewrite Z2Nat.id by lia; lia). unfold Rdiv in C3. lra.
+  - unfold tot, law_of. cbn [fst snd low mass inf]. rewrite !E_one_atoms, C2 by auto. replace (0 + 0 + sumv (mass v))%Z with (sumv (mass v)) by lia. lra. Qed.
+
+(* ---------- powers, and all kinds ---------- *)
+Section Powers.
+Variable product : list Z -> list Z -> list Z.
+Hypothesis product_spec : forall a b, a <> [] -> b <> [] -> nnv a -> nnv b ->
+  exists n, product a b = mulv a b ++ repeat 0%Z n.
+Variables (B p q : Z).
+Hypothesis HB : (0 < B)%Z.
+Hypothesis Hp : (0 < p)%Z.
+Hypothesis Hq : (0 < q)%Z.
+Let h := IZR p / IZR q.
+Let s := IZR (2 ^ B).
+Let L (a : scaled) := law_of (h * IZR (fst a)) s (snd a).
+Definition fine (a : scaled) := (0 < fst a)%Z /\ good (snd a).
+Lemma fine_nonneg a : fine a -> nonneg (L a).
+Proof. intros [_ G]. unfold L. now apply good_nonneg. Qed.
+Lemma step_of c : (0 < c)%Z -> (0 < p * c)%Z /\ IZR (p * c) / IZR q = h * IZR c.
+Proof. intros C. split; [nia|]. assert (QR := IZR_lt _ _ Hq). unfold h. rewrite mult_IZR. field. lra. Qed.
+Lemma on_scale_ok d c a v : (0 < c)%Z -> fine a -> on_scale p q d B c a = Some v -> good v /\ on_side d (L a) (law_of (h * IZR c) s v).
+Proof. intros C [F G] H. unfold on_scale in H. destruct (Z.eqb_spec (c mod fst a) 0) as [M|M]; [|discriminate].
+  destruct (step_of (fst a) F) as [P E]. destruct (coarsen_ok _ _ _ _ _ _ _ HB P Hq G H) as [_ [G' D]]. split; auto. rewrite E in D. unfold L.
+  replace (h * IZR c) with (h * IZR (fst a) * IZR (c / fst a)); [exact D|]. rewrite Rmult_assoc, <- mult_IZR. do 2 f_equal.
+  assert (K := Z.div_mod c (fst a) ltac:(lia)). lia. Qed.
+Lemma next_ok d a b hs c hs' : fine a -> fine b -> next product p q d B a b hs = Some (c, hs') ->
+  fine c /\ on_side d (conv (L a) (L b)) (L c).
+Proof. intros Fa Fb H. unfold next in H. cbv zeta in H. set (m := Z.max (fst a) (fst b)) in *. assert (M : (0 < m)%Z) by (destruct Fa; unfold m; lia).
+  destruct hs as [|t hs]; [easy|]. destruct (on_scale p q d B m a) as [a'|] eqn:A; [|easy]. destruct (on_scale p q d B m b) as [b'|] eqn:B'; [|easy].
+  destruct (step product d B a' b' t) as [v|] eqn:V; [|easy]. destruct (coarsen d B (p * m) q (coarser t) v) as [v'|] eqn:V'; [|easy]. injection H as <- _.
+  destruct (on_scale_ok d m a a' M Fa A) as [Ga Da]. destruct (on_scale_ok d m b b' M Fb B') as [Gb Db].
+  destruct (step_ok product product_spec (h * IZR m) B HB d a' b' t v Ga Gb V) as [Gv Dv].
+  destruct (step_of m M) as [P E]. destruct (coarsen_ok d B (p * m) q (coarser t) v v' HB P Hq Gv V') as [N [Gv' Dv']]. rewrite E in Dv'. fold s in Dv, Dv'.
+  split; [split; [cbn [fst]; nia|exact Gv']|]. unfold L at 3. cbn [fst snd]. rewrite mult_IZR, <- Rmult_assoc.
+  eapply on_side_trans; [|exact Dv']. eapply on_side_trans; [|exact Dv].
+  apply on_side_conv; auto using fine_nonneg; now apply good_nonneg. Qed.
+
+(* Binary powering. *)
+Theorem power_ok d a : fine a -> forall k hs c hs', power product p q d B a k hs = Some (c, hs') ->
+  fine c /\ on_side d (kfold (Pos.to_nat k) (L a)) (L c).
+Proof. intros Ga. assert (Na := fine_nonneg a Ga).
+  assert (SQ : forall k v hs c hs', fine v -> on_side d (kfold (Pos.to_nat k) (L a)) (L v) ->
+    next product p q d B v v hs = Some (c, hs') -> fine c /\ on_side d (kfold (Pos.to_nat (xO k)) (L a)) (L c)).
+  { intros k v hs c hs' Gv Dv H. destruct (next_ok _ _ _ _ _ _ Gv Gv H) as [Gc Dc]. split; auto.
+    rewrite Pos2Nat.inj_xO. replace (2 * Pos.to_nat k)%nat with (Pos.to_nat k + Pos.to_nat k)%nat by lia.
+    eapply on_side_trans; [apply on_side_same, kfold_add|]. eapply on_side_trans; [|apply Dc].
+    apply on_side_conv; auto using nonneg_kfold, fine_nonneg. }
+  induction k as [k IH|k IH|]; intros hs c hs' H; cbn [power] in H.
+  - destruct (power product p q d B a k hs) as [[v hs1]|] eqn:X; [|easy]. destruct (IH _ _ _ X) as [Gv Dv].
+    destruct (next product p q d B v v hs1) as [[v2 hs2]|] eqn:Y; [|easy].
+    destruct (SQ _ _ _ _ _ Gv Dv Y) as [G2 D2]. destruct (next_ok _ _ _ _ _ _ G2 Ga H) as [Gc Dc]. split; auto.
+    rewrite Pos2Nat.inj_xI. rewrite Pos2Nat.inj_xO in D2. eapply on_side_trans; [|apply Dc]. cbn [kfold].
+    eapply on_side_trans; [apply on_side_same, same_comm|].
+    apply on_side_conv; auto using nonneg_kfold, fine_nonneg, on_side_refl.
+  - destruct (power product p q d B a k hs) as [[v hs1]|] eqn:X; [|easy]. destruct (IH _ _ _ X) as [Gv Dv].
+    eapply SQ; eauto.
+  - injection H as <- _. split; auto. apply on_side_same, kfold_1. Qed.
+
+Theorem series_ok d ks : Forall (fun k => good (step_law k)) ks -> forall hs c hs', series product p q d B ks hs = Some (c, hs') ->
+  fine c /\ on_side d (compose (laws_of h B ks)) (L c).
+Proof. intros G; induction G as [|[n a] ks Ga G IH]; intros hs c hs' H; cbn [series] in H; [easy|]. destruct n as [|n|n]; try easy.
+  cbn [laws_of flat_map count step_law Z.to_nat] in *. fold (laws_of h B ks). cbn [step_law] in Ga.
+  assert (Fa : fine (1%Z, a)) by (split; cbn [fst snd]; [lia|auto]).
+  assert (LA : law_of h (IZR (2 ^ B)) a = L (1%Z, a)) by (unfold L; cbn [fst snd]; now rewrite Rmult_1_r). rewrite LA.
+  assert (A := compose_app (repeat (L (1%Z, a)) (Pos.to_nat n)) (laws_of h B ks)). rewrite compose_repeat in A.
+  destruct (power product p q d B (1%Z, a) n hs) as [[v hs1]|] eqn:P; [|now destruct ks].
+  destruct (power_ok d (1%Z, a) Fa n hs v hs1 P) as [Gv Dv]. destruct ks as [|k ks].
+  - injection H as <- _. split; auto. eapply on_side_trans; [|exact Dv]. apply on_side_same.
+    eapply same_trans; [exact A|]. eapply same_trans; [apply same_comm|apply same_unit].
+  - destruct (series product p q d B (k :: ks) hs1) as [[r hs2]|] eqn:R; [|easy]. destruct (IH _ _ _ R) as [Gr Dr].
+    destruct (next_ok _ _ _ _ _ _ Gv Gr H) as [Gc Dc]. split; auto. eapply on_side_trans; [apply on_side_same, A|].
+    eapply on_side_trans; [|exact Dc]. assert (NA := fine_nonneg _ Fa). assert (NL := nonneg_compose _ (nonneg_laws h B HB _ G)).
+    apply on_side_conv; auto using nonneg_kfold, fine_nonneg. Qed.
+End Powers.
 
 (* ---------- the theorems ---------- *)
 Definition epsilon_of (p : problem) : R := IZR (eps_num p) / IZR (eps_den p).
@@ -380,11 +527,14 @@ Proof. unfold accept, well_formed; intros H. apply andb_prop in H as [H _]. repe
 Theorem accept_ok p : accept product p = true ->
   safe (direction p) (delta (epsilon_of p) (composed p)) (IZR (bound p) / unit_of p).
 Proof. intros H. destruct (accept_good p H) as [HB [He [Hn [Hd G]]]]. unfold accept in H. apply andb_prop in H as [_ A].
-  destruct (series product (direction p) (bits p) (kinds p) (hints p)) as [[v [|]]|] eqn:X; try easy.
+  destruct (series product (h_num p) (h_den p) (direction p) (bits p) (kinds p) (hints p)) as [[[c v] [|]]|] eqn:X; try easy.
   apply Z.eqb_eq in A. rewrite <- A.
-  destruct (series_ok product product_spec (grid_step p) (bits p) HB _ _ G _ _ _ X) as [Gv Dv].
-  assert (K := delta_bound_ok p v Gv HB He Hn Hd).
-  apply (on_side_delta _ _ _ (epsilon_of p)) in Dv. fold (unit_of p) in Dv. unfold composed, steps_of.
+  destruct (series_ok product product_spec (bits p) (h_num p) (h_den p) HB Hn Hd _ _ G _ _ _ X) as [[Fc Gv] Dv]. cbn [fst snd] in *.
+  assert (K := delta_bound_ok (on_grid p c) v Gv HB He ltac:(cbn; nia) Hd).
+  assert (SE : grid_step (on_grid p c) = grid_step p * IZR c).
+  { unfold grid_step. cbn. rewrite mult_IZR. assert (HR := IZR_lt _ _ Hd). field. lra. }
+  change (epsilon_of (on_grid p c)) with (epsilon_of p) in K. change (unit_of (on_grid p c)) with (unit_of p) in K. change (direction (on_grid p c)) with (direction p) in K.
+  rewrite SE in K. apply (on_side_delta _ _ _ (epsilon_of p)) in Dv. fold (grid_step p) (unit_of p) in Dv. unfold composed, steps_of.
   destruct (direction p); simpl in *; lra. Qed.
 Lemma accept_nonneg p : accept product p = true -> Forall nonneg (steps_of p).
 Proof. intros H. destruct (accept_good p H) as [HB [_ [_ [_ G]]]]. now apply nonneg_laws. Qed.

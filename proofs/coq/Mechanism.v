@@ -42,7 +42,7 @@ Definition curve_of (s : stated) : R -> R :=
 Definition sane (s : stated) : Prop :=
   match s with
   | Gaussian g | Replacement g | Batch g _ => 0 < q_of g <= 1 /\ 0 < sigma_of g
-  | Guarantee g => 0 < g_q g <= 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1
+  | Guarantee g => 0 < g_q g <= 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1 /\ sound_source (g_source g)
   | Zcdp _ => False  (* no law *)
   end.
 (* count steps of each kind, in turn *)
@@ -110,15 +110,23 @@ Proof. intros test u v Ht HU HV. destruct paired as [steps [C [SP SL]]]. rewrite
 End Steps.
 
 (* ---------- a step on a random batch ---------- *)
+Lemma sampled_within_one {X T} (A : integral T) o q (c : R -> R) (M : list X -> T -> R) x D : 0 < q <= 1 -> (forall a, 0 <= c a) ->
+  (forall b y, 0 <= M b y) -> (forall b, is_int A (M b) 1) ->
+  match o with Remove => forall b x a, upto A (fun y => pos (M (x :: b) y - a * M b y)) (c a)
+    | Add => forall b x a, upto A (fun y => pos (M b y - a * M (x :: b) y)) (c a) end ->
+  within_curve A (match o with Remove => remove_curve q c | Add => add_curve q c end)
+    (sampled q M (match o with Remove => x :: D | Add => D end)) (sampled q M (match o with Remove => D | Add => x :: D end)).
+Proof. intros Hq c0 M0 M1 H. repeat split; [intros; now apply sampled_ge0|intros; now apply sampled_ge0|now apply sampled_int|].
+  intros e. destruct o.
+  - now apply (sampled_remove A q M Hq c).
+  - apply (sampled_add A q M Hq M0 c); auto. left; apply exp_pos. Qed.
+(* the same where one curve is known in both directions *)
 Lemma sampled_within {X T} (A : integral T) o q (c : R -> R) (M : list X -> T -> R) x D : 0 < q <= 1 -> (forall a, 0 <= c a) ->
   (forall b y, 0 <= M b y) -> (forall b, is_int A (M b) 1) ->
   (forall b x a, upto A (fun y => pos (M (x :: b) y - a * M b y)) (c a)) -> (forall b x a, upto A (fun y => pos (M b y - a * M (x :: b) y)) (c a)) ->
   within_curve A (match o with Remove => remove_curve q c | Add => add_curve q c end)
     (sampled q M (match o with Remove => x :: D | Add => D end)) (sampled q M (match o with Remove => D | Add => x :: D end)).
-Proof. intros Hq c0 M0 M1 H1 H2. repeat split; [intros; now apply sampled_ge0|intros; now apply sampled_ge0|now apply sampled_int|].
-  intros e. destruct o.
-  - now apply (sampled_remove A q M Hq c).
-  - apply (sampled_add A q M Hq M0 c); auto. left; apply exp_pos. Qed.
+Proof. intros. apply sampled_within_one; auto. now destruct o. Qed.
 (* normal noise on a query that one record changes by a vector of norm at most 1 *)
 Definition unit_change {X d} (F : list X -> vec d) := forall b x, exists w, norm w <= 1 /\ F (x :: b) = plus_vec (F b) w.
 Lemma total_change {X d} (f : X -> vec d) : (forall x, norm (f x) <= 1) -> unit_change (total f).

@@ -59,13 +59,21 @@ Proof. intros He Hd [P0 [Q0 [P1 [Q1 [H1 H2]]]]]. now apply worst_bounds. Qed.
 (* P and Q are as far apart as Laplace noise on numbers that differ by r scales, or less *)
 Definition laplace_pair {T} (A : integral T) (r : R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
   is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (lap r a) /\ upto A (fun y => pos (Q y - a * P y)) (lap r a).
+(* P and Q are as far apart as outputs with these probabilities, or less *)
+Definition outputs_pair {T} (A : integral T) (ps qs : list Z) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
+  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (apart ps qs a) /\ upto A (fun y => pos (Q y - a * P y)) (apart qs ps a).
 Definition meets {T} (A : integral T) (g : guaranteed_step) (P Q : T -> R) :=
-  match g_source g with Any => private_pair A (g_eps g) (g_delta g) P Q | Laplace_noise => laplace_pair A (g_eps g) P Q end.
+  match g_source g with
+  | Any => private_pair A (g_eps g) (g_delta g) P Q
+  | Laplace_noise => laplace_pair A (g_eps g) P Q
+  | Outputs ps qs => outputs_pair A ps qs P Q
+  end.
 Lemma meets_base {T} (A : integral T) g P Q : 0 <= g_eps g -> 0 <= g_delta g <= 1 -> meets A g P Q ->
   ((forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\ is_int A P 1 /\ is_int A Q 1) /\ forall a,
-  upto A (fun y => pos (P y - a * Q y)) (base (g_source g) (g_eps g) (g_delta g) a) /\ upto A (fun y => pos (Q y - a * P y)) (base (g_source g) (g_eps g) (g_delta g) a).
+  upto A (fun y => pos (P y - a * Q y)) (base (g_source g) Remove (g_eps g) (g_delta g) a) /\ upto A (fun y => pos (Q y - a * P y)) (base (g_source g) Add (g_eps g) (g_delta g) a).
 Proof. unfold meets. intros He Hd. destruct (g_source g); cbn [base]; intros K.
   - split; [repeat split; apply K|]. intros a. split; apply private_curve; auto. now apply private_sym.
+  - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4.
   - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4. Qed.
 
 Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g | _ => 1 end.
@@ -101,13 +109,12 @@ Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) 
     + intros b. apply left_int, normals_int. lra.
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
-  - destruct Sa as [He Hd]. assert (K := fun b z => meets_base B g _ _ He Hd (other_meets h g NT b z)).
-    apply (sampled_within (either (space d) B) o (g_q g) (base (g_source g) (g_eps g) (g_delta g))); auto.
+  - destruct Sa as [He [Hd _]]. assert (K := fun b z => meets_base B g _ _ He Hd (other_meets h g NT b z)).
+    apply (sampled_within_one (either (space d) B) o (g_q g) (base (g_source g) o (g_eps g) (g_delta g))); auto.
     + intros. now apply base_ge0.
     + intros b [y|y]; simpl; [lra|]. apply (K b x).
     + intros b. apply right_int. apply (K b x).
-    + intros b z a. apply right_upto. apply (K b z).
-    + intros b z a. apply right_upto. apply (K b z). Qed.
+    + destruct o; intros b z a; apply right_upto; apply (K b z). Qed.
 End Mixed.
 
 (* ---------- guarantees alone ---------- *)
@@ -118,15 +125,17 @@ Hypothesis some_kind : kinds p <> [].
 Hypothesis judged : judge (Some o) p (map Some (map Guarantee gs)) = true.
 Hypothesis planned : Permutation (steps_stated (kinds p) (map Guarantee gs)) (map Guarantee plans).
 (* P and Q: the densities of the next output, after the outputs h, on two data sets *)
-Hypothesis each_meets : forall h g, nth_error plans (length h) = Some g -> g_q g = 1 /\ meets A g (P h) (Q h).
+(* (in order Add they are exchanged) *)
+Hypothesis each_meets : forall h g, nth_error plans (length h) = Some g -> g_q g = 1 /\ match o with Remove => meets A g (P h) (Q h) | Add => meets A g (Q h) (P h) end.
 Theorem guarantees_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect A P test (length plans) [] u -> expect A Q test (length plans) [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
 Proof. intros test u v Ht HU HV. rewrite <- (map_length Guarantee) in HU, HV.
   refine (steps_private A P Q o p (map Guarantee gs) (map Guarantee plans) above some_kind judged planned _ test u v Ht HU HV).
-  intros s h NT _ Sa. rewrite nth_error_map in NT. destruct (nth_error plans (length h)) as [g|] eqn:NG; [|discriminate].
-  injection NT as <-. destruct (each_meets h g NG) as [Q1 K]. destruct Sa as [_ [He Hd]].
-  destruct (meets_base A g _ _ He Hd K) as [[P0 [Q0 [P1 _]]] C]. repeat split; auto. intros e. cbn [curve_of]. rewrite Q1, guaranteed_one. apply C. Qed.
+  intros s h NT O Sa. rewrite nth_error_map in NT. destruct (nth_error plans (length h)) as [g|] eqn:NG; [|discriminate].
+  injection NT as <-. destruct (each_meets h g NG) as [Q1 K]. destruct Sa as [_ [He [Hd _]]]. cbn [order_of] in O.
+  unfold within_curve. cbn [curve_of]. rewrite Q1, O.
+  destruct o; destruct (meets_base A g _ _ He Hd K) as [[P0 [Q0 [P1 P2]]] C]; repeat split; auto; intros e; rewrite guaranteed_one; apply C. Qed.
 End Guarantees.
 
 (* ---------- mechanisms with bounded losses ---------- *)

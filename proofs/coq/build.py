@@ -31,8 +31,8 @@ HASH = BUILD / "formal-checker.sha256"
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
-    "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Means",
-    "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum", "InstanceData", "Instances",
+    "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Outputs",
+    "Means", "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum", "InstanceData", "Instances",
     "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
@@ -52,7 +52,7 @@ THEOREMS = {
     "Enclosures": ("expo_ok", "area_ok"),
     "SampledGaussian": ("curve_int", "grid_above", "covers_ok"),
     "Events": ("gain_int", "by_event_ok", "below_grid_ok", "covers_below_ok"),
-    "Guaranteed": ("worst_bounds", "lap_lined", "covers_guarantee_ok"),
+    "Guaranteed": ("worst_bounds", "lap_lined", "covers_guarantee_ok", "by_outputs_ok", "by_worst_ok"),
     "Laplace": ("covers_laplace_below_ok",),
     "Zcdp": ("by_moment_ok",),
     "Extract": ("product_N_ok", "accepted_above", "accepted_below", "accepted_private", "accepted_not_private",
@@ -67,6 +67,8 @@ THEOREMS = {
     "Refuted": ("attained", "lifted", "sampled_gaussian_not_private", "sampled_gaussian_zero_not_private",
                 "sampled_gaussian_replace_not_private", "gaussian_not_private", "gaussian_replace_not_private"),
     "LaplaceRefuted": ("lap_gain_int", "laplace_not_private"),
+    "Outputs": ("outputs_exact", "outputs_expect", "response_exact", "response_pure", "outputs_not_private",
+                "response_not_private", "guarantee_not_private", "discrete_laplace_pure"),
     "Means": ("uniform", "int_cont", "expect_exists", "expect_continuous", "expect_box", "dp_sgd_private_exists"),
     "MixedMeans": ("smooth_means", "laplace_smooth", "mixed_private_exists"),
     "Continuous": ("continuous_kfold", "accepted_continuous", "sampled_gaussian_law_delta",

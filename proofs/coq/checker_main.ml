@@ -4,11 +4,12 @@
 
    The input is words: "above" or "below"; bits, eps_num, eps_den, h_num, h_den; the number of kinds of steps, and for
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
-   last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
+   last, sum, infinity, coarser; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
    found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num,
    q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or "replaced", the same; or, above only,
-   "batch", number of tests in the order of a record added, these tests, and the same; or, above only, "guarantee" or
-   "laplace", q_num, q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or, with no kinds, "zcdp", rho_num,
+   "batch", number of tests in the order of a record added, these tests, and the same; or "guarantee" or
+   "laplace", q_num, q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or "outputs", the same six numbers,
+   how many outputs, their weights with the record and without it, precision, terms; or, with no kinds, "zcdp", rho_num,
    rho_den, xi_num, xi_den, l_num, l_den, precision, terms. *)
 let input = ref Scanf.Scanning.stdin
 let next () = Scanf.bscanf !input " %s" (fun w -> w)
@@ -31,7 +32,8 @@ let hint () =
   let last_index = number () in
   let sum = number () in
   let infinity = number () in
-  { Checker.first_index; last_index; sum; infinity }
+  let coarser = number () in
+  { Checker.first_index; last_index; sum; infinity; coarser }
 
 let order () =
   match word () with
@@ -51,16 +53,22 @@ let sampled_gaussian in_order =
   let tests = list number in
   { Checker.in_order; q_num; q_den; sigma_num; sigma_den; precision; terms; far; tests }
 
-let guarantee g_source g_order =
+let guarantee source g_order =
   let g_q_num = number () in
   let g_q_den = number () in
   let g_eps_num = number () in
   let g_eps_den = number () in
   let g_delta_num = number () in
   let g_delta_den = number () in
+  let g_source = source () in
   let g_precision = number () in
   let g_terms = number () in
   { Checker.g_source; g_order; g_q_num; g_q_den; g_eps_num; g_eps_den; g_delta_num; g_delta_den; g_precision; g_terms }
+
+let outputs () =
+  let ps = list number in
+  let qs = List.map (fun _ -> number ()) ps in
+  Checker.Outputs (ps, qs)
 
 let zcdp z_order =
   let rho_num = number () in
@@ -81,8 +89,9 @@ let source order =
   | "batch", Some order ->
       let added = list number in
       Some (Checker.Batch (sampled_gaussian order, added))
-  | "guarantee", Some order -> Some (Checker.Guarantee (guarantee Checker.Any order))
-  | "laplace", Some order -> Some (Checker.Guarantee (guarantee Checker.Laplace_noise order))
+  | "guarantee", Some order -> Some (Checker.Guarantee (guarantee (fun () -> Checker.Any) order))
+  | "laplace", Some order -> Some (Checker.Guarantee (guarantee (fun () -> Checker.Laplace_noise) order))
+  | "outputs", Some order -> Some (Checker.Guarantee (guarantee outputs order))
   | "zcdp", Some order -> Some (Checker.Zcdp (zcdp order))
   | w, _ -> failwith ("source " ^ w)
 

@@ -60,8 +60,8 @@ def listed(words: Iterable[object]) -> str:
 def coq(name: str, part: FormalPart) -> str:
     """The definition of a problem."""
     side, (kind,) = part.side.capitalize(), part.kinds
-    hints = listed(f"{{| first_index := {p.first}; last_index := {p.last}; sum := {p.sum}; infinity := {p.infinity} |}}"
-                   for p in part.products)
+    hints = listed(f"{{| first_index := {p.first}; last_index := {p.last}; sum := {p.sum}; infinity := {p.infinity}; "
+                   f"coarser := {p.coarser} |}}" for p in part.products)
     return f"""
 Definition {name} : problem := {{|
   direction := {side}; bits := {part.bits};

@@ -30,10 +30,13 @@ from verified_dp import (
     ApproximateDP,
     Claim,
     Composition,
+    DiscreteLaplace,
+    Finite,
     Gaussian,
     GaussianDP,
     Laplace,
     PoissonSampled,
+    RandomizedResponse,
     Relation,
     Spec,
     WithoutReplacement,
@@ -42,7 +45,7 @@ from verified_dp import (
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
-from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
@@ -251,6 +254,65 @@ def test_merged_steps_are_taken_where_single_ones_round_too_much(monkeypatch: py
     assert "T15" in str(checked(steps, Relation.REMOVE, "0.075").reason)
 
 
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_outputs_of_stated_probabilities_are_known_to_the_mechanism() -> None:
+    """Alone or beside others, sampled or not, from above; one step from below; and how the reason says so."""
+    three, plain = Finite(("1/4", "1/4", "1/2"), ("1/2", "2/5", "1/10")), Gaussian(noise_multiplier="4")
+    answer, sampled = RandomizedResponse(3, "1/2"), PoissonSampled(three, "1/10")
+    for steps, relation, delta, known in (
+            ([(three, 3)], Relation.REMOVE, "0.9", "guarantees_private"),
+            ([(three, 2), (plain, 1)], Relation.ADD, "0.9", "mixed_private"),
+            ([(sampled, 3), (plain, 1)], Relation.ADD_OR_REMOVE, "0.9", "mixed_private"),
+            ([(answer, 4)], Relation.REPLACE, "0.9", "guarantees_private"),
+            ([(RandomizedResponse(3, epsilon="1/4"), 2)], Relation.REPLACE, "0.9", "guarantees_private"),
+            ([(DiscreteLaplace(9, 3), 3)], Relation.REPLACE, "0", "guarantees_private"),
+            ([(DiscreteLaplace(9, 3), 3)], Relation.REPLACE, "0.1", "T25"),
+            ([(three, 1)], Relation.REMOVE, "1e-9", "outputs_not_private"),
+            ([(PoissonSampled(Finite(("1", "0"), ("1/9", "8/9")), "1/2"), 1)], Relation.REMOVE, "1e-9",
+             "outputs_not_private"),
+            ([(answer, 1)], Relation.REPLACE, "1e-9", "response_not_private"),
+            ([(RandomizedResponse(2, epsilon="11/10"), 1)], Relation.REPLACE, "1e-9", "guarantee_not_private"),
+            ([(RandomizedResponse(3, epsilon="11/10"), 1)], Relation.REPLACE, "1e-9", "T25"),
+            ([(answer, 4)], Relation.REPLACE, "1e-9", "T25")):
+        check = checked(steps, relation, delta)
+        assert check.valid and known in str(check.reason), (steps, relation)
+        assert (check.verdict == "refuted") == (delta == "1e-9") and (known == "T25") == ("T25" in str(check.reason))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("share", ["1", "1/3"])
+def test_one_point_of_the_curve_of_outputs(order: str, share: str) -> None:
+    """By hand; the least change of the bound, of epsilon or of a weight is refused."""
+    masses = tuple((Fraction(p, 4), Fraction(r, 4)) for p, r in ((3, 1), (1, 2), (0, 1)))
+    base, at = FiniteLoss(masses, "remove"), Fraction(1, 4)
+
+    def law(base: FiniteLoss) -> Any:
+        return base.in_order(order) if share == "1" else SampledAtomicLoss(base, Fraction(share), order)
+
+    part = event_part([(law(base), 1)], order, "below", at, TARGET)
+    assert part is not None and event_part([(law(base), 1)], order, "above", at, TARGET) is None
+    q, odds = float(Fraction(share)), exp(0.25)
+    pairs = [(q * float(p) + (1 - q) * float(r), float(r)) for p, r in base.masses]
+    value = sum(max(0, p - odds * r) if order == "remove" else max(0, r - odds * p) for p, r in pairs)
+    assert float(part.delta) == pytest.approx(value) and is_accepted(part, [law(base)])
+    assert not is_accepted(replace(part, bound=part.bound + 8), [law(base)])
+    assert not is_accepted(replace(part, epsilon=at + Fraction(1, 10**30)), [law(base)])
+    less = Fraction(1, 10**20)
+    nearer = ((masses[0][0] - less, masses[0][1]), masses[1], (less, masses[2][1]))
+    assert not is_accepted(part, [law(replace(base, masses=nearer))])
+    guarantee = OddsLoss(Fraction(1, 2), Fraction(1, 100), 0)
+    part = event_part([(guarantee, 1)], order, "below", at, TARGET)
+    assert part is not None and event_part([(guarantee, 1)], order, "above", at, TARGET) is None
+    worst = 0.01 + 0.99 * (exp(0.5) - exp(0.25)) / (1 + exp(0.5))
+    assert float(part.delta) == pytest.approx(worst) and is_accepted(part, [guarantee])
+    assert not is_accepted(replace(part, bound=part.bound + 8), [guarantee])
+    half = SampledAtomicLoss(guarantee, Fraction(1, 2), order)
+    assert event_part([(half, 1)], order, "below", EPSILON, TARGET) is None
+
+
 def checked(steps: list[tuple[Any, int]], relation: Relation, delta: str) -> Check:
     """What verify --formal says of the claim that these steps have this delta at epsilon 1."""
     claim = Claim("a test", "none", Fraction(1), Fraction(delta), "1", delta)
@@ -366,7 +428,13 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
     order, side = rng.choice(["remove", "add"]), rng.choice(["above", "below"])
     epsilon, count = Fraction(rng.randint(0, 12), 8), rng.choice([1, 2, 3])
     law: Any = SampledGaussianLoss(Fraction(rng.randint(1, 9), 10), Fraction(rng.randint(6, 20), 10), order)
-    if rng.random() < 0.3:
+    if rng.random() < 0.25:
+        law = random_outputs(rng, order)
+        if rng.random() < 0.5:
+            law = rng.choice([law, OddsLoss(Fraction(rng.randint(1, 16), 8), Fraction(rng.choice([0, 1]), 100), 0)])
+            return moved_event(rng, law, order, "below", epsilon), law, 1
+        side = "above"
+    elif rng.random() < 0.3:
         guarantee = OddsLoss(Fraction(rng.randint(0, 12), 8), Fraction(rng.choice([0, 1, 7]), 1000), 0)
         side, share = "above", Fraction(rng.randint(1, 10), 10)
         law = guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
@@ -376,10 +444,7 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
             side = rng.choice(["above", "below"]) if share == 1 else side
     elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
-        event = event_part([(plain, 1)], order, side, epsilon, TARGET)
-        assert event is not None
-        moved = event.bound + rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, 140))
-        return replace(event, bound=max(0, moved)), plain, 1
+        return moved_event(rng, plain, order, side, epsilon), plain, 1
     elif rng.random() < 0.3:
         order, law = "symmetric", replace(law, order="symmetric")
     part = build_part([(law, count)], order, side, epsilon, TARGET, Fraction(1, 8))
@@ -398,7 +463,28 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
     return replace(part, products=tuple(products), bound=arithmetic.delta(composed, epsilon, part.step)), law, count
 
 
+def moved_event(rng: random.Random, law: Any, order: str, side: str, epsilon: Fraction) -> FormalPart:
+    """A part without a law, its bound altered."""
+    event = event_part([(law, 1)], order, side, epsilon, TARGET)
+    assert event is not None
+    return replace(event, bound=max(0, event.bound + rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, 140))))
+
+
+def random_outputs(rng: random.Random, order: str) -> Any:
+    """A few, on a random batch or not."""
+    size = rng.randint(2, 4)
+    P, Q = ([rng.randint(0, 9) for _ in range(size)] for _ in "PQ")
+    P[0], Q[1] = P[0] + 1, Q[1] + 1
+    masses = tuple((Fraction(p, sum(P)), Fraction(q, sum(Q))) for p, q in zip(P, Q, strict=True))
+    base, share = FiniteLoss(masses, "remove"), Fraction(rng.randint(1, 10), 10)
+    return base.in_order(order) if share == 1 else SampledAtomicLoss(base, share, order)
+
+
 def changed_law(law: Any, share: Fraction) -> Any:
+    if isinstance(law, FiniteLoss):
+        (p, q), *rest = law.masses
+        moved = [(p * (1 - share), q), *rest[:-1], (rest[-1][0] + p * share, rest[-1][1])]
+        return replace(law, masses=tuple(moved)) if all(part >= 0 for part, _ in moved) else law
     if isinstance(law, SampledGaussianLoss):
         assert isinstance(law.noise_multiplier, Fraction)
         return replace(law, noise_multiplier=law.noise_multiplier * (1 + share))
@@ -411,6 +497,8 @@ def changed_law(law: Any, share: Fraction) -> Any:
 
 def mechanism_of(law: Any) -> Any:
     """What has this loss."""
+    if isinstance(law, FiniteLoss):
+        return Finite(*zip(*law.in_order("remove").masses, strict=True))
     if isinstance(law, OddsLoss):
         return ApproximateDP(law.epsilon, law.infinity_mass)
     if isinstance(law, LaplaceLoss):
@@ -432,7 +520,7 @@ def test_no_false_problem_is_accepted(seeds: range) -> None:
             verdicts.append(False)
             continue
         verdicts.append(True)
-        if isinstance(law, GaussianLoss):
+        if not part.kinds:
             true = law.enclose_hockey_stick(arb(part.epsilon.numerator) / part.epsilon.denominator)
             low, high = true.lower(), true.upper()
         else:
@@ -551,6 +639,50 @@ def test_integers_bracket_an_exact_convolution(count: int) -> None:
 
 
 @pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("low", "factor"), [(-7, 3), (-8, 4), (-1, 2), (5, 7)])
+def test_a_coarser_grid_is_above(low: int, factor: int) -> None:
+    """delta does not fall anywhere, is the same at the points that stay, and no mass is lost."""
+    bits, step = 60, Fraction(1, 8)
+    arithmetic = Arithmetic("above", bits, 0, step)
+    law = Composed(low, [random.Random(low + factor).getrandbits(50) for _ in range(23)], 12345)
+    coarse = arithmetic.coarsen(law, factor)
+    assert (coarse.scale, sum(coarse.masses), coarse.infinity) == (factor, sum(law.masses), law.infinity)
+
+    def delta(law: Composed, epsilon: float) -> float:
+        losses = ((law.low + index) * law.scale * float(step) for index in range(len(law.masses)))
+        return law.infinity + sum(m * max(0.0, 1 - exp(epsilon - x)) for m, x in zip(law.masses, losses, strict=True))
+
+    points = [index / 16 for index in range(-40, 80)]
+    assert all(delta(coarse, at) >= delta(law, at) * (1 - 1e-12) for at in points)
+    assert any(delta(coarse, at) > delta(law, at) * 1.001 for at in points)
+    for index in range(coarse.low, coarse.low + len(coarse.masses)):
+        at = index * factor * float(step)
+        assert delta(coarse, at) == pytest.approx(delta(law, at), rel=1e-9)
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_the_program_goes_on_to_coarser_grids() -> None:
+    """200 steps from above: fewer points at the end, hardly more delta, and no hint of a grid can be altered."""
+    law, count = SampledGaussianLoss(Fraction(1, 50), Fraction(1), "remove"), 200
+    plain, part = (build_part([(law, count)], "remove", "above", EPSILON, TARGET, Fraction(1, 256), fine=fine)
+                   for fine in (False, True))
+    asked = [hint.coarser for hint in part.products]
+    assert max(asked) == 2 and {hint.coarser for hint in plain.products} == {1}
+    assert is_accepted(part, [law]) and read_parts(json.loads(json.dumps([part_record(part)]))) == [part]
+    truth = privacy_profile(Spec(Relation.REMOVE, Composition(((mechanism_of(law), count),)))).delta(EPSILON, 10)
+    assert truth.upper < part.delta < 1.01 * plain.delta
+    for index, coarser in enumerate(asked):
+        for other in {1, 2, 3, 4} - {coarser}:
+            products = list(part.products)
+            products[index] = replace(products[index], coarser=other)
+            assert not is_accepted(replace(part, products=tuple(products)), [law])
+    below = build_part([(law, count)], "remove", "below", EPSILON, TARGET, Fraction(1, 64), fine=True)
+    products = [replace(below.products[0], coarser=2), *below.products[1:]]
+    assert is_accepted(below, [law]) and not is_accepted(replace(below, products=tuple(products)), [law])
+
+
+@pytest.mark.theorem("T122-formal-checker")
 def test_several_kinds_bracket_an_exact_convolution() -> None:
     """3 steps of one law, 2 of another, 1 of a third, exactly and by the program."""
     bits, step, epsilon = 40, Fraction(1, 3), Fraction(1, 2)
@@ -596,7 +728,7 @@ def altered(part: FormalPart) -> Iterator[tuple[str, FormalPart]]:
         yield f"epsilon {by}", replace(part, epsilon=part.epsilon + Fraction(by, 10**9))
         yield f"step {by}", replace(part, step=part.step + Fraction(by, 10**9))
         for index, product in enumerate(part.products):
-            for name in ("first", "last", "sum", "infinity"):
+            for name in ("first", "last", "sum", "infinity", "coarser"):
                 products = list(part.products)
                 products[index] = replace(product, **{name: getattr(product, name) + by})
                 yield f"product {index} {name} {by}", replace(part, products=tuple(products))
@@ -770,7 +902,7 @@ kinds = int(next(words))
 for _ in range(kinds):
     print("kind", take(3), take(next(words)))
 for _ in range(int(next(words))):
-    print("hint", take(4))
+    print("hint", take(5))
 print("bound", take(1))
 order = next(words)
 print("order-" + order)
@@ -800,7 +932,7 @@ def test_another_program_is_named_in_the_answer(
 SWAPS = [
     ('print("epsilon", take(2)); print("step", take(2))', 'e = take(2); print("epsilon", take(2)); print("step", e)'),
     ('print("kind", take(3),', 'c, l, i = take(3).split(); print("kind", c, i, l,'),
-    ('print("hint", take(4))', 'f, l, s, i = take(4).split(); print("hint", f, l, i, s)'),
+    ('print("hint", take(5))', 'f, l, s, i, c = take(5).split(); print("hint", f, l, i, s, c)'),
     ('"sampled-" + order, take(7),', '"sampled-" + order, *[take(2), take(2)][::-1], take(3),'),
     ('print("order-" + order)', 'print("order-none")'),
     ('print("bound", take(1))', 'take(1)'),

@@ -24,7 +24,6 @@ from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
 from verified_dp.core.families.batches.mechanism import WithoutReplacement
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.families.guarantees.mechanism import ZCDP
-from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
@@ -35,17 +34,17 @@ from verified_dp.core.kernel.certificate.witness import number_text, read_number
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Grouped, Relation, Spec
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.verifiers.formal_steps import (
+    HINTED,
     MAX_KINDS,
-    GaussianStep,
-    GuaranteeStep,
+    KnownStep,
     ZCDPSteps,
+    attained_laws,
     compared,
     merged,
     stated_laws,
@@ -55,6 +54,7 @@ SIDES = ("above", "below")
 MAX_POINTS = 2**18
 MAX_INDEX = 2**26
 MAX_BITS = 4096
+MAX_COARSER = 64
 MAX_WORK = 2**28
 """Points times bits of precision; known certificates need 2^24."""
 MAX_SECONDS = 600
@@ -104,16 +104,26 @@ TRUST_REFUTED = (
     f"record changes by as much as is stated; in proofs/coq). Trusted: {PROGRAM}"
 )
 """... and bounded from below."""
+TRUST_ATTAINED = (
+    "There are outputs with exactly what is stated of the one step, finitely many, and an event of them, whose "
+    "probabilities differ by what the program found, so that the step is not private as claimed (outputs_not_private, "
+    f"response_not_private and guarantee_not_private in proofs/coq). Trusted: {PROGRAM}"
+)
+"""... of one step with finitely many outputs, or of which a guarantee is stated."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """A hint for one product: its window, and the sum of the masses and the mass at infinity found in it."""
+    """A hint for one product: its window, and the sum of the masses and the mass at infinity found in it.
+
+    coarser: how many times coarser the grid is on which the masses go on; from above.
+    """
 
     first: int
     last: int
     sum: int
     infinity: int
+    coarser: int = 1
 
 
 @dataclass(frozen=True)
@@ -176,7 +186,8 @@ def part_record(part: FormalPart) -> Document:
         "bits": part.bits,
         "prec": part.prec,
         "kinds": [_kind_record(kind) for kind in part.kinds],
-        "products": [[p.first, p.last, str(p.sum), str(p.infinity)] for p in part.products],
+        "products": [[p.first, p.last, str(p.sum), str(p.infinity), *([p.coarser] if p.coarser > 1 else [])]
+                     for p in part.products],
         "bound": str(part.bound),
     }
 
@@ -233,12 +244,13 @@ def _read_kind(table: Any, path: str) -> Kind:
 
 
 def _read_product(row: Any, path: str) -> Product:
-    if type(row) is not list or len(row) != 4:
-        raise InvalidCertificate(path, "must be a list: first, last, sum, infinity")
+    if type(row) is not list or len(row) not in (4, 5):
+        raise InvalidCertificate(path, "must be a list: first, last, sum, infinity, coarser (if it is)")
     first, last = (_small(index, path, -MAX_INDEX, MAX_INDEX) for index in row[:2])
     if not first <= last < first + MAX_POINTS:
         raise InvalidCertificate(path, f"must be a window of at most {MAX_POINTS} points")
-    return Product(first, last, _natural(row[2], path), _natural(row[3], path))
+    coarser = _small(row[4], path, 2, MAX_COARSER) if len(row) == 5 else 1
+    return Product(first, last, _natural(row[2], path), _natural(row[3], path), coarser)
 
 
 def _small(value: Any, path: str, least: int, most: int) -> int:
@@ -269,7 +281,8 @@ def is_above(part: FormalPart, kind: Kind, law: Law) -> bool:
 def infinity_above(law: Law, grid: LawGrid, step: Fraction, found: StepMasses) -> arb:
     """Bound the dominating law's mass at infinity: exactly the law's own where the grid reaches its largest loss."""
     mass = law.infinity_fraction()
-    ended = has_rational_end(law) and law.largest_loss() <= grid.vertices()[-1] * step
+    last, end = grid.vertices()[-1] * step, law.enclose_largest_loss()
+    ended = law.largest_loss() <= last if has_rational_end(law) else end is not None and bool(end <= ball(last))
     return ball(mass) if ended and mass is not None else found.infinity_above
 
 
@@ -310,13 +323,12 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
         yield from [kind.count, kind.low, kind.infinity, len(kind.masses), *kind.masses]
     yield len(part.products)
     for hint in part.products:
-        yield from [hint.first, hint.last, hint.sum, hint.infinity]
+        yield from [hint.first, hint.last, hint.sum, hint.infinity, hint.coarser]
     yield part.bound
     steps = [compared_step(part, law) for law in laws]
     yield next((step.order for step in steps if step), "none")
     if not part.kinds:
-        alone = (step for step in steps if isinstance(step, GaussianStep | ZCDPSteps))
-        yield from (word for step in alone for word in step.event_words(part.epsilon, part.bits))
+        yield from (word for step in steps if step for word in step.event_words(part.epsilon, part.bits))
     for kind, step in zip(part.kinds, steps if part.kinds else [], strict=True):
         if step is None or isinstance(step, ZCDPSteps):
             yield "given"
@@ -336,28 +348,25 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
     for kind in part.kinds:
         yield f"kind {kind.count} {kind.low} {kind.infinity} {' '.join(map(str, kind.masses))}"
     for hint in part.products:
-        yield f"hint {hint.first} {hint.last} {hint.sum} {hint.infinity}"
+        yield f"hint {hint.first} {hint.last} {hint.sum} {hint.infinity} {hint.coarser}"
     yield f"bound {part.bound}"
     steps = [compared_step(part, law) for law in laws]
     yield f"order-{next((step.order for step in steps if step), 'none')}"
     yield from (step.told() if step else "given" for step in steps)
 
 
-_STEPS = ("sampled", "replaced", "batch", "guarantee", "laplace", "zcdp")
-
-
 def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
     """Raise Unsupported unless the program decided this problem: it is the program that is wrong, or what wrote it."""
     for found, meant in zip_longest(rows, told_rows(part, laws), fillvalue=""):
-        hints = meant.startswith(_STEPS) and found.startswith(f"{meant} ")
+        hints = meant.startswith(HINTED) and found.startswith(f"{meant} ")
         if found != meant and not hints:
             difference = f"{found[:60]!r}, not {meant[:60]!r}"
             raise Unsupported(f"the formal checker decided another problem: {difference}", "formal")
 
 
-def compared_step(part: FormalPart, law: Law) -> GaussianStep | GuaranteeStep | ZCDPSteps | None:
+def compared_step(part: FormalPart, law: Law) -> KnownStep | None:
     """The step that the program itself finds a kind's integer law above (below)."""
-    return compared(law, part.order, part.side, part.bits)
+    return compared(law, part.order, part.side, part.bits, by_law=bool(part.kinds))
 
 
 _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'
@@ -412,14 +421,19 @@ def verify_formal(document: Document, checker: Program | None = None) -> Check:
     losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     check_purpose(document["verdict"], spec.claim, parts, losses)
     refuted = document["verdict"] == "refuted"
-    laws = [_check_part(part, losses[part.order], stated_laws(spec, part.order), f"formal[{index}]", checker)
-            for index, part in enumerate(parts)]
+    claimed = [(attained_laws if refuted else stated_laws)(spec, part.order) for part in parts]
+    laws = [_check_part(part, losses[part.order], stated, f"formal[{index}]", checker)
+            for index, (part, stated) in enumerate(zip(parts, claimed, strict=True))]
     points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
     program = f"the program {checker_path(checker)}" if isinstance(checker, str) else "the checker extracted from Coq"
     found = all(compared_step(part, law) for part, used in zip(parts, laws, strict=True) for law, _ in used)
-    stated = all(used == stated_laws(spec, part.order) for part, used in zip(parts, laws, strict=True))
-    known = (stated and not refuted) or is_covered(spec, losses, parts, refuted=refuted)
-    trust = TRUST if not found else TRUST_LOSSES if not known else TRUST_REFUTED if refuted else TRUST_SAMPLED
+    if laws == claimed:
+        known = TRUST_ATTAINED if refuted else TRUST_SAMPLED
+    elif is_covered(spec, losses, parts, refuted=refuted):
+        known = TRUST_REFUTED if refuted else TRUST_SAMPLED
+    else:
+        known = TRUST_LOSSES
+    trust = known if found else TRUST
     return Check(True, document["verdict"], None, f"composition in integers accepted by {program} ({points}). {trust}")
 
 
@@ -465,8 +479,8 @@ Laws = tuple[tuple[Law, int], ...]
 
 def _check_part(part: FormalPart, loss: ComposedLoss, stated: Laws, path: str, checker: Program | None) -> Laws:
     """The laws that its kinds are above (below): those of the steps as stated, or those of the composition."""
-    laws = stated if _is_above_all(part, stated) else merged(loss.laws)
-    alone = not part.kinds and len(laws) == 1 and isinstance(laws[0][0], GaussianLoss | ZCDPLoss)
+    laws = stated if _is_above_all(part, stated) or (stated and not part.kinds) else merged(loss.laws)
+    alone = not part.kinds and [count for _, count in laws] == [1] and compared_step(part, laws[0][0]) is not None
     if [kind.count for kind in part.kinds] != [count for _, count in laws] and not alone:
         raise InvalidCertificate(f"{path}.kinds", f"counts must be {', '.join(str(count) for _, count in laws)}")
     if laws is not stated:

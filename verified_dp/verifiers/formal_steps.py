@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
-from math import isqrt
+from math import isqrt, lcm
 
 from flint import arb, ctx
 
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
-from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
-from verified_dp.core.families.finite.mechanism import ApproximateDP
+from verified_dp.core.families.discrete.mechanism import DiscreteLaplace
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
@@ -26,6 +27,8 @@ from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian
 
 DIRECTIONS = ("remove", "add")
+HINTED = ("sampled", "replaced", "batch", "guarantee", "laplace", "outputs", "zcdp")
+"""How rows of steps begin, which have hints at their end."""
 MAX_KINDS = 64
 """Of steps in a formal part."""
 _SPARE_BITS = 64
@@ -40,6 +43,10 @@ class GaussianStep:
     probability: Fraction
     noise: Fraction
     word = "sampled"
+
+    def is_known(self, side: str, *, by_law: bool) -> bool:
+        """Whether the program compares with it on this side: a law, or without one a point of its curve."""
+        return True
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series, where the line ends, tests.
@@ -102,6 +109,10 @@ class ReplacedStep(GaussianStep):
 
     word = "replaced"
 
+    def is_known(self, side: str, *, by_law: bool) -> bool:
+        """By a law alone."""
+        return by_law
+
     def best_test(self, loss: arb, bits: int) -> int:
         """As above: the ratio of the mixtures is that of a quadratic in e^(t / noise)."""
         q, shift = ball(self.probability), 1 / ball(self.noise)
@@ -121,6 +132,10 @@ class BatchStep(GaussianStep):
     """A batch of a fixed size, one record replaced: at half of the noise, in the orders remove and add; from above."""
 
     word = "batch"
+
+    def is_known(self, side: str, *, by_law: bool) -> bool:
+        """A law from above."""
+        return by_law and side == "above"
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and the tests of both orders."""
@@ -144,7 +159,8 @@ def _compared_bits(largest: Fraction, bits: int) -> int:
 class GuaranteeStep:
     """A step that is (epsilon, delta)-private, on a random batch; order: remove or add.
 
-    source "laplace": Laplace noise on a number that one record changes by at most epsilon scales; delta is 0.
+    source "laplace": Laplace noise on a number that one record changes by at most epsilon scales; delta is 0. source
+    "outputs": finitely many, whose weights with the record and without it are stated.
     """
 
     order: str
@@ -152,21 +168,33 @@ class GuaranteeStep:
     epsilon: Fraction
     delta: Fraction
     source: str = "guarantee"
+    weights: tuple[tuple[int, int], ...] = ()
+
+    def is_known(self, side: str, *, by_law: bool) -> bool:
+        """Laws from above, Laplace noise's too from below, as are points of outputs and of what is not sampled."""
+        if side == "above" or by_law:
+            return by_law and (side == "above" or (self.source == "laplace" and self.probability == 1))
+        return self.source == "outputs" or (self.source == "guarantee" and self.probability == 1)
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series."""
         bits = _compared_bits((low + count) * step, bits)
         yield self.source
-        yield from (part for number in self._numbers() for part in number.as_integer_ratio())
-        yield from [bits, bits // 2]
+        yield from [*self._numbers(), bits, bits // 2]
+
+    def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
+        """The same for one point of the curve."""
+        return self.words("", 1, 0, epsilon, bits)
 
     def told(self) -> str:
         """What the program prints of it, before the hints."""
-        ratios = (f"{number.numerator} {number.denominator}" for number in self._numbers())
-        return f"{self.source}-{self.order} {' '.join(ratios)}"
+        return f"{self.source}-{self.order} {' '.join(map(str, self._numbers()))}"
 
-    def _numbers(self) -> tuple[Fraction, Fraction, Fraction]:
-        return self.probability, self.epsilon, self.delta
+    def _numbers(self) -> Iterator[int]:
+        for number in (self.probability, self.epsilon, self.delta):
+            yield from number.as_integer_ratio()
+        if self.weights:
+            yield from [len(self.weights), *(p for p, _ in self.weights), *(q for _, q in self.weights)]
 
 
 @dataclass(frozen=True)
@@ -176,6 +204,10 @@ class ZCDPSteps:
     order: str
     rho: Fraction
     xi: Fraction
+
+    def is_known(self, side: str, *, by_law: bool) -> bool:
+        """From above, without a law."""
+        return side == "above" and not by_law
 
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: the moment, bits, terms of a series."""
@@ -206,13 +238,22 @@ class ZCDPSteps:
         return (exponent + power * power.log() - (1 + power) * (1 + power).log()).exp()
 
 
+KnownStep = GaussianStep | GuaranteeStep | ZCDPSteps
+
+
 @singledispatch
-def compared(law: Law, order: str, side: str, bits: int) -> GaussianStep | GuaranteeStep | ZCDPSteps | None:
-    """The step with this loss, in an order of a composition, where the program knows it."""
+def stepped(law: Law, order: str, side: str, bits: int) -> KnownStep | None:
+    """The step with this loss, in an order of a composition; guarantees and outputs are the same in any order."""
     return None
 
 
-@compared.register
+def compared(law: Law, order: str, side: str, bits: int, *, by_law: bool) -> KnownStep | None:
+    """The step with this loss where the program knows it: by the law of a kind, or without one."""
+    step = stepped(law, order, side, bits)
+    return step if step is not None and step.is_known(side, by_law=by_law) else None
+
+
+@stepped.register
 def _sampled_step(law: SampledGaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
     if law.order != order or not isinstance(law.noise_multiplier, Fraction):
         return None
@@ -221,13 +262,13 @@ def _sampled_step(law: SampledGaussianLoss, order: str, side: str, bits: int) ->
     return ReplacedStep(DIRECTIONS[0], law.sampling_probability, law.noise_multiplier)
 
 
-@compared.register
+@stepped.register
 def _fixed_batch(law: FixedBatchLoss, order: str, side: str, bits: int) -> GaussianStep | None:
     """From above."""
     return BatchStep(DIRECTIONS[0], law.probability, law.noise_multiplier / 2) if side == "above" else None
 
 
-@compared.register
+@stepped.register
 def _plain_step(law: GaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
     """All plain steps in one: noise 1/mu, rounded down (below: up) to the comparison's bits; the same in any order."""
     shift, places = law.mean_shift_squared, bits + _SPARE_BITS
@@ -237,41 +278,50 @@ def _plain_step(law: GaussianLoss, order: str, side: str, bits: int) -> Gaussian
     return GaussianStep(order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), Fraction(root, 1 << places))
 
 
-@compared.register
+@stepped.register
 def _guarantee(law: OddsLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    """From above; the same in any order."""
-    if side == "below" or law.others:
+    known = order if order in DIRECTIONS else DIRECTIONS[0]
+    return None if law.others else GuaranteeStep(known, Fraction(1), law.epsilon, law.infinity_mass)
+
+
+@stepped.register
+def _outputs(law: FiniteLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    """The masses are those of the order at hand; the ratios fall."""
+    whole = lcm(*(mass.denominator for pair in law.masses for mass in pair))
+    pairs = law.masses if order != "add" else tuple((p, q) for q, p in law.masses)
+    falling = sorted((pair for pair in pairs if any(pair)), key=lambda pair: (pair[0] / sum(pair), pair), reverse=True)
+    weights = tuple((int(p * whole), int(q * whole)) for p, q in falling)
+    known = order if order in DIRECTIONS else DIRECTIONS[0]
+    return GuaranteeStep(known, Fraction(1), Fraction(0), Fraction(0), "outputs", weights)
+
+
+@stepped.register
+def _sampled_outputs(law: SampledAtomicLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    """What is sampled, without sampling, at the rate."""
+    if order not in DIRECTIONS or law.order != order or not law.probability:
         return None
-    return GuaranteeStep(order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), law.epsilon, law.infinity_mass)
+    step = stepped(law.base.in_order(order), order, side, bits)
+    return replace(step, probability=law.probability) if isinstance(step, GuaranteeStep) else None
 
 
-@compared.register
-def _sampled_guarantee(law: SampledAtomicLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    known = side == "above" and order in DIRECTIONS and law.order == order
-    if known and isinstance(law.base, OddsLoss) and not law.base.others and law.probability:
-        return GuaranteeStep(order, law.probability, law.base.epsilon, law.base.infinity_mass)
-    return None
-
-
-@compared.register
+@stepped.register
 def _laplace(law: LaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    """The same in any order."""
     known = order if order in DIRECTIONS else DIRECTIONS[0]
     return GuaranteeStep(known, Fraction(1), law.ratio, Fraction(0), "laplace")
 
 
-@compared.register
+@stepped.register
 def _sampled_laplace(law: SampledLaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    known = side == "above" and order in DIRECTIONS and law.order == order
+    known = order in DIRECTIONS and law.order == order
     if known and isinstance(law.base, LaplaceLoss) and law.probability:
         return GuaranteeStep(order, law.probability, law.base.ratio, Fraction(0), "laplace")
     return None
 
 
-@compared.register
+@stepped.register
 def _zcdp(law: ZCDPLoss, order: str, side: str, bits: int) -> ZCDPSteps | None:
-    """From above, of all steps in one; the same in any order."""
-    return None if side == "below" else ZCDPSteps(order if order in DIRECTIONS else DIRECTIONS[0], law.rho, law.xi)
+    """All steps in one."""
+    return ZCDPSteps(order if order in DIRECTIONS else DIRECTIONS[0], law.rho, law.xi)
 
 
 def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
@@ -289,9 +339,10 @@ def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
 def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
     """Laws above steps of which mixed_private, guarantees_private and gaussians_replace_private in proofs/coq speak.
 
-    Gaussians, one by one; Laplace noise on one number; mechanisms of which a guarantee is stated. Where the claimed
-    delta is 0 only the largest losses matter, and steps with bounded ones count as a guarantee. Sampled or Gaussian
-    steps: one record more or less; Gaussians, some sampled, also replaced. Gaussians of one kind: none (see T15).
+    Gaussians, one by one; Laplace noise on one number; finitely many outputs; mechanisms of which a guarantee is
+    stated. Where the claimed delta is 0 only the largest losses matter, and steps with bounded ones count as a
+    guarantee. Sampled or Gaussian steps: one record more or less. Gaussians, some sampled, also
+    replaced. Gaussians of one kind: none (see T15).
     """
     steps, pure = spec.composition.parts, spec.claim is not None and spec.claim.delta == 0
     found: dict[Law, int] = {}
@@ -304,7 +355,7 @@ def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
     kinds, neighbours = {type(law) for law in found}, (Relation.REMOVE, Relation.ADD, Relation.ADD_OR_REMOVE)
     merged = kinds in ({GaussianLoss}, {SampledGaussianLoss})
     replaced = spec.relation is Relation.REPLACE and kinds == {GaussianLoss, SampledGaussianLoss}
-    known = kinds <= {OddsLoss, LaplaceLoss} or spec.relation in neighbours or replaced
+    known = kinds <= {OddsLoss, LaplaceLoss, FiniteLoss} or spec.relation in neighbours or replaced
     return tuple(found.items()) if known and not merged and len(found) <= MAX_KINDS else ()
 
 
@@ -324,13 +375,32 @@ def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | N
     guarantee = _guaranteed(step, pure=pure)
     if guarantee is None or not share:
         return None
-    return guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
+    return guarantee.in_order(order) if share == 1 else SampledAtomicLoss(guarantee, share, order)
 
 
-def _guaranteed(step: object, *, pure: bool) -> OddsLoss | None:
-    """private_pair as it is, laplace_pure and bounded_range_pure in proofs/coq."""
+def attained_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
+    """The law of a single step of which outputs_not_private, response_not_private or guarantee_not_private speaks."""
+    (step, count), *others = spec.composition.parts
+    inner = step.mechanism if isinstance(step, PoissonSampled) else step
+    two = not isinstance(inner, RandomizedResponse) or inner.epsilon is None or inner.categories == 2
+    known = isinstance(inner, Finite | RandomizedResponse) and two and count == 1 and not others
+    return stated_laws(spec, order) if known else ()
+
+
+def _guaranteed(step: object, *, pure: bool) -> OddsLoss | FiniteLoss | None:
+    """private_pair as it is, outputs_exact, response_exact; response_pure and laplace_pure and what else ends so."""
+    if isinstance(step, Finite):
+        return FiniteLoss(step.masses(), "remove")
+    if isinstance(step, RandomizedResponse):
+        if step.epsilon is not None:
+            return OddsLoss(step.epsilon, Fraction(0), 0)
+        false = (1 - step.truth) / (step.categories - 1)
+        rest = (step.categories - 2) * false
+        return FiniteLoss(((step.truth, false), (false, step.truth), (rest, rest)), "symmetric")
     if isinstance(step, ApproximateDP):
         return OddsLoss(step.epsilon, step.delta, 0)
     if pure and isinstance(step, Laplace):
         return OddsLoss(step.ratio, Fraction(0), 0)
+    if pure and type(step) is DiscreteLaplace:
+        return OddsLoss(step.sensitivity / step.scale, Fraction(0), 0)
     return OddsLoss(step.bounded_range, Fraction(0), 0) if pure and isinstance(step, Exponential) else None

@@ -1,0 +1,305 @@
+(* 17b. Finitely many outputs of stated probabilities: what the program says of them, to the mechanism and from below.
+
+   `outputs_pair` (Mixed.v) says that two laws of outputs of any kind are as far apart as two stated ones, or less; with it
+   guarantees_private and mixed_private bound such steps from above, alone or beside others, sampled or not.
+     outputs_exact: the stated laws themselves, under any names of the outputs;
+     response_exact: one answer of c, the true one with weight a and each other one with weight b;
+     response_pure: the same with odds e^e, as an (e, 0)-private step;
+     discrete_laplace_pure: whole numbers as outputs, whose noise is discrete Laplace: (eps, 0)-private;
+     outputs_expect: with finitely many outputs every test has a mean;
+     outputs_not_private: one step from below, sampled or not: data sets and an event;
+     response_not_private: the same of answers to two questions;
+     guarantee_not_private: one step of which (e, d)-privacy is stated: outputs that have it, and an event. *)
+From Coquelicot Require Import Coquelicot.
+Require Import Reals ZArith List Lra Lia Bool Permutation.
+From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Checker Link Integral Normal SampledGaussian Guaranteed Zcdp Extract Mechanism Mixed Refuted.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ---------- the stated laws ---------- *)
+Lemma S_permutation {T} (f : T -> R) l m : Permutation l m -> S f l = S f m.
+Proof. intros H. induction H; simpl; lra. Qed.
+(* outputs of a list, of which `name` is a numbering *)
+Theorem outputs_exact {T} (l : list T) (name : T -> nat) ps qs : shares ps -> shares qs -> length ps = length qs ->
+  Permutation (map name l) (seq 0 (length ps)) -> outputs_pair (sums l) ps qs (fun x => share ps (name x)) (fun x => share qs (name x)).
+Proof. intros SP SQ L N. assert (K : forall f, S (fun x => f (name x)) l = S f (seq 0 (length ps))).
+  { intros f. rewrite <- (S_permutation f _ _ N). now rewrite S_map. }
+  split; [intros; now apply share_ge0|]. split; [intros; now apply share_ge0|]. split; [cbn; rewrite K; now apply share_sum|].
+  split; [cbn; rewrite K, L; now apply share_sum|]. intros a. split; apply upto_int; cbn.
+  - exact (K (fun i => pos (share ps i - a * share qs i))).
+  - rewrite (K (fun i => pos (share qs i - a * share ps i))). unfold apart. now rewrite L. Qed.
+Lemma seq_named n : Permutation (map (fun x : nat => x) (seq 0 n)) (seq 0 n).
+Proof. rewrite map_id. apply Permutation_refl. Qed.
+(* With finitely many outputs every test has a mean. *)
+Theorem outputs_expect {T} (l : list T) D test k h : expect (sums l) D test k h (mean l D test k h).
+Proof. revert h. induction k as [|k IH]; intros h; cbn [expect mean]; auto. exists (fun x => mean l D test k (x :: h)). split; [auto|reflexivity]. Qed.
+
+(* ---------- randomised response ---------- *)
+Section Response.
+Variables (a b : R) (c : nat).
+(* the weight of the answer x to the question i, among c answers *)
+Definition answer (i x : nat) : R := (if Nat.eqb x i then a else b) / (a + (INR c - 1) * b).
+Lemma S_none {T} (f : T -> R) l : (forall x, In x l -> f x = 0) -> S f l = 0.
+Proof. intros H. induction l as [|x l IH]; cbn [S]; auto. rewrite H by now left. rewrite IH; [ring|]. intros y Hy. apply H. now right. Qed.
+Lemma S_one i (v : R) l : NoDup l -> In i l -> S (fun x => if Nat.eqb x i then v else 0) l = v.
+Proof. intros N. induction N as [|x l Hx N IH]; intros []; cbn [S].
+  - subst x. rewrite Nat.eqb_refl, S_none; [ring|]. intros y Hy. destruct (Nat.eqb_spec y i) as [->|E]; [easy|auto].
+  - destruct (Nat.eqb_spec x i) as [->|E]; [easy|]. rewrite IH by auto. ring. Qed.
+Lemma S_const {T} (v : R) (l : list T) : S (fun _ => v) l = INR (length l) * v.
+Proof. induction l as [|x l IH]; [simpl; ring|]. cbn [S]. rewrite IH. change (length (x :: l)) with (Datatypes.S (length l)). rewrite S_INR. ring. Qed.
+(* a function of an answer that only tells two questions apart *)
+Lemma S_answers (i j : nat) (x y z : R) : (i < c)%nat -> (j < c)%nat -> i <> j ->
+  S (fun k => if Nat.eqb k i then x else if Nat.eqb k j then y else z) (seq 0 c) = x + y + (INR c - 2) * z.
+Proof. intros I J D. rewrite (S_ext _ (fun k => z + ((if Nat.eqb k i then x - z else 0) + (if Nat.eqb k j then y - z else 0)))).
+  - rewrite !S_plus, S_const, seq_length, !S_one; [ring|apply seq_NoDup|apply in_seq; lia|apply seq_NoDup|apply in_seq; lia].
+  - intros k. destruct (Nat.eqb_spec k i) as [->|E]; [|destruct (Nat.eqb k j); ring]. destruct (Nat.eqb_spec i j); [easy|ring]. Qed.
+Hypothesis a0 : 0 <= a.
+Hypothesis b0 : 0 <= b.
+Hypothesis c2 : (2 <= c)%nat.
+Hypothesis some : 0 < a + (INR c - 1) * b.
+Lemma answer_ge0 i x : 0 <= answer i x.
+Proof. apply Rmult_le_pos; [destruct (Nat.eqb x i); auto|left; now apply Rinv_0_lt_compat]. Qed.
+Lemma answer_sum i : (i < c)%nat -> S (answer i) (seq 0 c) = 1.
+Proof. intros I. unfold answer. set (n := a + (INR c - 1) * b) in *. destruct (Nat.eq_dec i 0) as [->|N].
+  - rewrite (S_ext _ (fun x => if Nat.eqb x 0 then a / n else if Nat.eqb x 1 then b / n else b / n)).
+    + rewrite S_answers by lia. unfold n. field. fold n; lra.
+    + intros x. destruct (Nat.eqb x 0), (Nat.eqb x 1); auto.
+  - rewrite (S_ext _ (fun x => if Nat.eqb x i then a / n else if Nat.eqb x 0 then b / n else b / n)).
+    + rewrite S_answers by lia. unfold n. field. fold n; lra.
+    + intros x. destruct (Nat.eqb x i), (Nat.eqb x 0); auto. Qed.
+Lemma answer_apart i j e : (i < c)%nat -> (j < c)%nat -> i <> j ->
+  S (fun x => pos (answer i x - e * answer j x)) (seq 0 c) =
+  let n := a + (INR c - 1) * b in pos (a / n - e * (b / n)) + pos (b / n - e * (a / n)) + (INR c - 2) * pos (b / n - e * (b / n)).
+Proof. intros I J D. cbv zeta. set (n := a + (INR c - 1) * b). rewrite <- S_answers with (i := i) (j := j) by auto. apply S_ext. intros x. unfold answer. fold n.
+  destruct (Nat.eqb_spec x i) as [->|E]; [destruct (Nat.eqb_spec i j); [easy|auto]|destruct (Nat.eqb x j); auto]. Qed.
+End Response.
+(* the same law on both data sets *)
+Lemma apart_same ps qs a : shares ps -> shares qs -> length ps = length qs -> pos (1 - a) <= apart ps qs a.
+Proof. intros SP SQ L. unfold apart. eapply Rle_trans; [|apply S_pos]. apply pos_le. right.
+  rewrite (S_ext _ (fun i => share ps i + - a * share qs i)) by (intros; ring). rewrite S_plus, S_scal, share_sum by auto. rewrite L, share_sum by auto. ring. Qed.
+Lemma outputs_same {T} (A : integral T) ps qs P : shares ps -> shares qs -> length ps = length qs -> (forall y, 0 <= P y) -> is_int A P 1 -> outputs_pair A ps qs P P.
+Proof. intros SP SQ L P0 P1. assert (K : forall ps qs a, shares ps -> shares qs -> length ps = length qs -> upto A (fun y => pos (P y - a * P y)) (apart ps qs a)).
+  { intros ps' qs' a SP' SQ' L'. apply (upto_le A _ (fun y => pos (1 - a) * P y) (pos (1 - a) * 1)).
+    - intros y. right. rewrite (Rmult_comm (pos _)), pos_scal by auto. f_equal. ring.
+    - rewrite Rmult_1_r. now apply apart_same.
+    - apply upto_scal; [apply pos_ge0|now apply upto_int]. }
+  split; [auto|split; [auto|split; [auto|split; [auto|]]]]. intros a. split; apply K; auto. Qed.
+(* A true answer has weight a, each of the others b; the others together are one output of the problem, or none. *)
+Section Exact.
+Variables (a b : Z) (c : nat) (rest : list Z).
+Hypothesis a0 : (0 <= a)%Z.
+Hypothesis b0 : (0 <= b)%Z.
+Hypothesis c2 : (2 <= c)%nat.
+Hypothesis some : (0 < a + (Z.of_nat c - 1) * b)%Z.
+Hypothesis others : rest = [((Z.of_nat c - 2) * b)%Z] \/ rest = [] /\ ((Z.of_nat c - 2) * b = 0)%Z.
+Let ps := a :: rest ++ [b].
+Let qs := b :: rest ++ [a].
+Let P (i : nat) := answer (IZR a) (IZR b) c i.
+Lemma response_shares : shares ps /\ shares qs /\ length ps = length qs /\ sumv ps = (a + (Z.of_nat c - 1) * b)%Z /\ sumv qs = (a + (Z.of_nat c - 1) * b)%Z.
+Proof. assert (R0 : (0 <= (Z.of_nat c - 2) * b)%Z) by nia. unfold ps, qs, shares. destruct others as [->|[-> Z]]; cbn [app sumv length];
+    (split; [split; [repeat constructor; auto|lia]|]); (split; [split; [repeat constructor; auto|lia]|]); repeat split; lia. Qed.
+Lemma response_apart i j e : (i < c)%nat -> (j < c)%nat -> i <> j -> S (fun x => pos (P i x - e * P j x)) (seq 0 c) = apart ps qs e
+  /\ apart qs ps e = apart ps qs e.
+Proof. intros I J D. destruct response_shares as [_ [_ [L [S1 S2]]]]. assert (CR : INR c = IZR (Z.of_nat c)) by apply INR_IZR_INZ.
+  assert (NR : 0 < IZR a + (INR c - 1) * IZR b). { assert (N := IZR_lt _ _ some). rewrite plus_IZR, mult_IZR, minus_IZR, <- CR in N. exact N. }
+  assert (AR := IZR_le _ _ a0). assert (BR := IZR_le _ _ b0). set (n := IZR a + (INR c - 1) * IZR b) in *.
+  assert (NE : IZR (a + (Z.of_nat c - 1) * b) = n) by (rewrite plus_IZR, mult_IZR, minus_IZR, <- CR; reflexivity).
+  assert (C2 : 0 <= INR c - 2). { assert (C0 := le_INR _ _ c2). replace (INR 2) with 2 in C0 by (simpl; ring). lra. }
+  assert (RE : IZR ((Z.of_nat c - 2) * b) = (INR c - 2) * IZR b) by (rewrite mult_IZR, minus_IZR, <- CR; reflexivity).
+  assert (K : S (fun x => pos (P i x - e * P j x)) (seq 0 c) =
+    pos (IZR a / n - e * (IZR b / n)) + pos (IZR b / n - e * (IZR a / n)) + pos (IZR ((Z.of_nat c - 2) * b) / n - e * (IZR ((Z.of_nat c - 2) * b) / n))).
+  { unfold P. rewrite answer_apart by auto. cbv zeta. fold n. f_equal. rewrite RE, pos_scal by auto. apply f_equal. unfold Rdiv; ring. }
+  assert (PS : IZR (sumv ps) = n) by (rewrite S1; exact NE). assert (QS : IZR (sumv qs) = n) by (rewrite S2; exact NE).
+  rewrite K. unfold apart, share. rewrite PS, QS. rewrite <- L. unfold ps, qs. destruct others as [->|[-> Z]]; cbn [app length seq S nth].
+  - split; ring.
+  - rewrite Z. unfold Rdiv. rewrite Rmult_0_l, Rmult_0_r, Rminus_0_r, (pos_of_pos 0) by lra. split; ring. Qed.
+Lemma answers_ge0 i x : 0 <= P i x.
+Proof. apply answer_ge0; try (apply IZR_le; auto). assert (N := IZR_lt _ _ some). rewrite plus_IZR, mult_IZR, minus_IZR, <- INR_IZR_INZ in N. exact N. Qed.
+Lemma answers_sum i : (i < c)%nat -> S (P i) (seq 0 c) = 1.
+Proof. intros I. apply answer_sum; auto. assert (N := IZR_lt _ _ some). rewrite plus_IZR, mult_IZR, minus_IZR, <- INR_IZR_INZ in N. exact N. Qed.
+Theorem response_exact i j : (i < c)%nat -> (j < c)%nat -> outputs_pair (sums (seq 0 c)) ps qs (P i) (P j).
+Proof. intros I J. destruct response_shares as [SP [SQ [L _]]]. destruct (Nat.eq_dec i j) as [->|D].
+  - apply outputs_same; auto; [apply answers_ge0|now apply answers_sum].
+  - split; [apply answers_ge0|]. split; [apply answers_ge0|]. split; [now apply answers_sum|]. split; [now apply answers_sum|].
+    intros e. split; apply upto_int; cbn [is_int sums].
+    + now apply response_apart.
+    + rewrite (proj2 (response_apart i j e I J D)). apply response_apart; auto. Qed.
+End Exact.
+(* odds e^e : 1 against each other answer *)
+Theorem response_pure e c i j : 0 <= e -> (2 <= c)%nat -> (i < c)%nat -> (j < c)%nat ->
+  private_pair (sums (seq 0 c)) e 0 (answer (exp e) 1 c i) (answer (exp e) 1 c j).
+Proof. intros He C0 I J. assert (E1 : 1 <= exp e) by (rewrite <- exp_0; now apply exp_le). assert (CR : 2 <= INR c) by (apply le_INR in C0; replace (INR 2) with 2 in C0 by (simpl; ring); auto).
+  assert (N : 0 < exp e + (INR c - 1) * 1) by lra. assert (V := Rinv_0_lt_compat _ N).
+  assert (K : forall i j x, answer (exp e) 1 c i x <= exp e * answer (exp e) 1 c j x).
+  { intros i' j' x. unfold answer, Rdiv. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [lra|].
+    assert (exp e * 1 <= exp e * exp e) by (apply Rmult_le_compat_l; lra). destruct (Nat.eqb x i'), (Nat.eqb x j'); lra. }
+  apply bounded_ratio; auto; try (intros; apply answer_ge0; lra); try (apply answer_sum; auto; lra). Qed.
+
+(* ---------- one step from below ---------- *)
+(* a mechanism that shows only whether it ran on anything *)
+Definition shown {X T} (P Q : T -> R) (batch : list X) : T -> R := match batch with [] => Q | _ => P end.
+Section Below.
+Context {T : Type} (l : list T) (P Q : T -> R) (q : R).
+Hypothesis P0 : forall x, 0 <= P x.
+Hypothesis Q0 : forall x, 0 <= Q x.
+Hypothesis Hq : 0 < q <= 1.
+Definition with_record (o : order) := sampled q (shown P Q) (match o with Remove => [tt] | Add => [] end).
+Definition without_record (o : order) := sampled q (shown P Q) (match o with Remove => [] | Add => [tt] end).
+Lemma shown_sampled y : sampled q (shown P Q) [tt] y = mix q P Q y /\ sampled q (shown P Q) (@nil unit) y = Q y.
+Proof. unfold sampled, mix. cbn. split; ring. Qed.
+Lemma shown_event c eps o : (forall a, S (fun x => pos (P x - a * Q x)) l = c Remove a) -> (forall a, S (fun x => pos (Q x - a * P x)) l = c Add a) ->
+  exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (sums l) (fun _ => with_record o) test 1 [] u /\ expect (sums l) (fun _ => without_record o) test 1 [] v /\
+  u - exp eps * v = match o with Remove => remove_curve q (c Remove) | Add => add_curve q (c Add) end (exp eps).
+Proof. intros H1 H2. set (f := with_record o). set (g := without_record o). set (ev := HockeyStick.best f g eps).
+  exists (fun h => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end), (prob f ev l), (prob g ev l).
+  split; [intros [|x h]; auto; destruct (ev x); auto|].
+  assert (EX : forall D, expect (sums l) (fun _ => D) (fun h : list T => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end) 1 [] (prob D ev l)).
+  { intros D. exists (fun x => if ev x then 1 else 0). split; [intros x; reflexivity|]. cbn. apply S_ext. intros x. destruct (ev x); ring. }
+  split; [apply EX|split; [apply EX|]]. unfold ev. rewrite HS_attained. unfold HS, f, g, with_record, without_record.
+  destruct o; (rewrite (S_ext _ _ l (fun x => f_equal2 (fun u v => pos (u - exp eps * v)) (proj1 (shown_sampled x)) (proj2 (shown_sampled x)))) ||
+    rewrite (S_ext _ _ l (fun x => f_equal2 (fun u v => pos (u - exp eps * v)) (proj2 (shown_sampled x)) (proj1 (shown_sampled x))))).
+  - exact (remove_int (sums l) P Q (c Remove) q Hq (exp eps) H1).
+  - exact (add_int (sums l) P Q (c Add) q P0 Q0 Hq (exp eps) ltac:(left; apply exp_pos) H2). Qed.
+End Below.
+Section Refuted.
+Variables (p : problem) (g : guaranteed_step).
+Hypothesis judged : judge (Some (g_order g)) p [Some (Guarantee g)] = true.
+Hypothesis one_step : kinds p = [].
+Let o := g_order g.
+Lemma judged_point : by_outputs g p = true.
+Proof. assert (J := judged). unfold judge in J. rewrite one_step in J. now apply andb_prop in J as [_ J]. Qed.
+(* The outputs have exactly the stated laws, on batches with a record and without. *)
+Theorem outputs_not_private ps qs : g_source g = Outputs ps qs -> let l := seq 0 (length ps) in
+  exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (sums l) (fun _ => with_record (share ps) (share qs) (g_q g) o) test 1 [] u /\
+  expect (sums l) (fun _ => without_record (share ps) (share qs) (g_q g) o) test 1 [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros GS l. destruct (by_outputs_ok g p ps qs judged_point GS) as [HS [Hq K]]. rewrite GS in *. destruct HS as [SP [SQ L]].
+  assert (P0 := fun i => share_ge0 ps i SP). assert (Q0 := fun i => share_ge0 qs i SQ).
+  destruct (shown_event l (share ps) (share qs) (g_q g) P0 Q0 Hq (fun o => match o with Remove => apart ps qs | Add => apart qs ps end) (epsilon_of p) o) as [test [u [v [E [U [V W]]]]]].
+  - intros a. reflexivity.
+  - intros a. unfold apart, l. now rewrite L.
+  - exists test, u, v. split; [auto|split; [auto|split; [auto|]]]. fold o in K. destruct o; cbn [guaranteed base] in K; cbv beta iota in W; lra. Qed.
+(* The answers to two questions. *)
+Theorem response_not_private a b c rest i j : (0 <= a)%Z -> (0 <= b)%Z -> (2 <= c)%nat -> (0 < a + (Z.of_nat c - 1) * b)%Z ->
+  rest = [((Z.of_nat c - 2) * b)%Z] \/ rest = [] /\ ((Z.of_nat c - 2) * b = 0)%Z -> (i < c)%nat -> (j < c)%nat -> i <> j ->
+  g_source g = Outputs (a :: rest ++ [b]) (b :: rest ++ [a]) -> g_q g = 1 -> let l := seq 0 c in
+  exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (sums l) (fun _ => answer (IZR a) (IZR b) c i) test 1 [] u /\ expect (sums l) (fun _ => answer (IZR a) (IZR b) c j) test 1 [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros A B C2 N OT I J D GS Q1 l. destruct (by_outputs_ok g p _ _ judged_point GS) as [_ [_ K]]. rewrite GS, Q1 in *.
+  rewrite guaranteed_one in K. set (P := answer (IZR a) (IZR b) c i). set (Q := answer (IZR a) (IZR b) c j). set (ev := HockeyStick.best P Q (epsilon_of p)).
+  exists (fun h => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end), (prob P ev l), (prob Q ev l).
+  assert (EX : forall D, expect (sums l) (fun _ => D) (fun h : list nat => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end) 1 [] (prob D ev l)).
+  { intros D'. exists (fun x => if ev x then 1 else 0). split; [intros x; reflexivity|]. cbn [is_int sums]. apply S_ext. intros x. destruct (ev x); ring. }
+  split; [intros [|x h]; auto; destruct (ev x); auto|split; [apply EX|split; [apply EX|]]].
+  assert (R := HS_attained P Q (epsilon_of p) l). fold ev in R. unfold HS in R.
+  destruct (response_apart a b c rest A B C2 N OT i j (exp (epsilon_of p)) I J D) as [R1 R2]. fold P Q l in R1. rewrite R1 in R. 
+  destruct (g_order g); cbn [base] in K; rewrite ?R2 in K; lra. Qed.
+(* Of an (e, d)-private step: by truthful answers of odds e^e : 1 with a leak, which are such a step. *)
+Theorem guarantee_not_private : g_source g = Any -> let P := mP (g_eps g) (g_delta g) in let Q := mQ (g_eps g) (g_delta g) in exists test u v,
+  private_pair (sums outcomes) (g_eps g) (g_delta g) P Q /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (sums outcomes) (fun _ => P) test 1 [] u /\ expect (sums outcomes) (fun _ => Q) test 1 [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros GS. destruct (by_worst_ok g p judged_point GS) as [_ [He [Hd [_ K]]]]. set (e := g_eps g) in *. set (d := g_delta g) in *.
+  intros P Q. assert (P0 : forall x, 0 <= P x) by (intros; now apply mP_ge0). assert (Q0 : forall x, 0 <= Q x) by (intros; now apply mQ_ge0).
+  set (ev := HockeyStick.best P Q (epsilon_of p)).
+  exists (fun h => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end), (prob P ev outcomes), (prob Q ev outcomes).
+  assert (EX : forall D, expect (sums outcomes) (fun _ => D) (fun h : list outcome => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end) 1 [] (prob D ev outcomes)).
+  { intros D. exists (fun x => if ev x then 1 else 0). split; [intros x; reflexivity|]. cbn [is_int sums]. apply S_ext. intros x. destruct (ev x); ring. }
+  assert (WE := worst_end e d He Hd (exp e) (Rle_refl _)).
+  split; [|split; [intros [|x h]; auto; destruct (ev x); auto|split; [apply EX|split; [apply EX|]]]].
+  - split; [auto|split; [auto|split; [|split; [|split]]]].
+    + cbn. unfold P, outcomes; cbn [S mP]. ring.
+    + cbn. unfold Q, outcomes; cbn [S mQ]. ring.
+    + apply (upto_le _ _ (fun x => pos (P x - exp e * Q x)) (worst e d (exp e))); [intros; apply Rle_refl|exact WE|]. apply upto_int. reflexivity.
+    + apply (upto_le _ _ (fun x => pos (Q x - exp e * P x)) (worst e d (exp e))); [intros; apply Rle_refl|exact WE|]. apply upto_int. apply worst_swapped.
+  - assert (A := HS_attained P Q (epsilon_of p) outcomes). fold ev in A. unfold worst in K. unfold HS in A. unfold P, Q in *. lra. Qed.
+End Refuted.
+
+(* ---------- whole numbers as outputs ---------- *)
+(* the sum over all whole numbers, as the limit of those from -n to n *)
+Fixpoint two_sided (f : Z -> R) (n : nat) : R :=
+  match n with O => f 0%Z | Datatypes.S m => two_sided f m + (f (Z.of_nat n) + f (- Z.of_nat n)%Z) end.
+Definition counts : integral Z.
+Proof. refine {| is_int := fun f v => is_lim_seq (two_sided f) v |}.
+  - apply (is_lim_seq_ext (fun _ => 0)); [|apply is_lim_seq_const]. induction n as [|n IH]; cbn [two_sided]; auto. rewrite <- IH. ring.
+  - intros f g v H. apply is_lim_seq_ext. induction n as [|n IH]; cbn [two_sided]; [auto|]. now rewrite IH, !H.
+  - intros f g u v F G. apply (is_lim_seq_ext (fun n => two_sided f n + two_sided g n)); [|now apply is_lim_seq_plus'].
+    induction n as [|n IH]; cbn [two_sided]; [auto|]. rewrite <- IH. ring.
+  - intros c f v F. apply (is_lim_seq_ext (fun n => c * two_sided f n)); [|exact (is_lim_seq_scal_l _ c v F)].
+    induction n as [|n IH]; cbn [two_sided]; [auto|]. rewrite <- IH. ring.
+  - intros f g u v H F G. apply (is_lim_seq_le (two_sided f) (two_sided g) u v); auto.
+    induction n as [|n IH]; cbn [two_sided]; [auto|]. assert (A := H (Z.of_nat (Datatypes.S n))). assert (B := H (- Z.of_nat (Datatypes.S n))%Z). lra. Defined.
+Section Discrete.
+Variable r : R.
+Hypothesis Hr : 0 < r.
+Let t := exp (- r).
+Lemma t_range : 0 < t < 1.
+Proof. split; [apply exp_pos|]. unfold t. rewrite <- exp_0. apply exp_increasing. lra. Qed.
+Definition decay (c k : Z) : R := exp (- (r * Rabs (IZR k - IZR c))).
+Lemma decay_next c k : decay (c + 1) k = decay c (k - 1).
+Proof. unfold decay. rewrite plus_IZR, minus_IZR. do 3 f_equal. f_equal. ring. Qed.
+Lemma two_sided_next f n : two_sided (fun k => f (k - 1)%Z) n = two_sided f n - f (Z.of_nat n) + f (- Z.of_nat n - 1)%Z.
+Proof. induction n as [|n IH]; cbn [two_sided].
+  - replace (0 - 1)%Z with (- Z.of_nat 0 - 1)%Z by reflexivity. change (Z.of_nat 0) with 0%Z. ring.
+  - rewrite IH. replace (Z.of_nat (Datatypes.S n) - 1)%Z with (Z.of_nat n) by lia.
+    replace (- Z.of_nat n - 1)%Z with (- Z.of_nat (Datatypes.S n))%Z by lia. ring. Qed.
+Lemma decay_far c s : (s = 1 \/ s = -1)%Z -> is_lim_seq (fun n => decay c (s * Z.of_nat n)) 0.
+Proof. intros Hs. assert (T := t_range). apply (is_lim_seq_le_le (fun _ => 0) _ (fun n => exp (r * Rabs (IZR c)) * t ^ n)).
+  - intros n. unfold decay. split; [left; apply exp_pos|]. assert (EN : t ^ n = exp (- (r * INR n))).
+    { unfold t. induction n as [|n IH]; [simpl; now rewrite Rmult_0_r, Ropp_0, exp_0|]. cbn [pow]. rewrite IH, <- exp_plus, S_INR. f_equal. ring. }
+    rewrite EN, <- exp_plus. apply exp_le. assert (A := Rabs_triang (IZR (s * Z.of_nat n) - IZR c) (IZR c)).
+    replace (IZR (s * Z.of_nat n) - IZR c + IZR c) with (IZR (s * Z.of_nat n)) in A by ring.
+    assert (B : Rabs (IZR (s * Z.of_nat n)) = INR n).
+    { rewrite mult_IZR, <- INR_IZR_INZ. assert (P := pos_INR n). destruct Hs as [-> | ->]; [rewrite Rmult_1_l, Rabs_pos_eq by auto; auto|].
+      replace (-1 * INR n) with (- INR n) by ring. rewrite Rabs_Ropp, Rabs_pos_eq by auto. reflexivity. }
+    rewrite B in A. apply (Rmult_le_compat_l r) in A; lra.
+  - apply is_lim_seq_const.
+  - replace (Finite 0) with (Rbar_mult (exp (r * Rabs (IZR c))) 0) by (cbn; f_equal; ring). apply is_lim_seq_scal_l, is_lim_seq_geom. rewrite Rabs_pos_eq; lra. Qed.
+Lemma decay_next_int c v : is_int counts (decay c) v <-> is_int counts (decay (c + 1)) v.
+Proof. cbn [is_int counts]. assert (L1 := decay_far c 1 (or_introl eq_refl)). assert (L2 := decay_far c (-1) (or_intror eq_refl)).
+  assert (L3 : is_lim_seq (fun n => decay c (- Z.of_nat n - 1)) 0).
+  { apply (is_lim_seq_ext (fun n => decay c (-1 * Z.of_nat (Datatypes.S n)))); [intros n; f_equal; lia|].
+    exact (proj1 (is_lim_seq_incr_1 (fun n => decay c (-1 * Z.of_nat n)) 0) L2). }
+  assert (L : is_lim_seq (fun n => decay c (- Z.of_nat n - 1) - decay c (Z.of_nat n)) 0).
+  { replace (Finite 0) with (Finite (0 - 0)) by (f_equal; ring). apply is_lim_seq_minus'; [exact L3|].
+    apply (is_lim_seq_ext (fun n => decay c (1 * Z.of_nat n))); [intros n; f_equal; lia|exact L1]. }
+  assert (E : forall n, two_sided (decay (c + 1)) n = two_sided (decay c) n + (decay c (- Z.of_nat n - 1) - decay c (Z.of_nat n))).
+  { intros n. transitivity (two_sided (fun k => decay c (k - 1)) n).
+    - induction n as [|n IH]; cbn [two_sided]; [apply decay_next|]. now rewrite IH, !decay_next.
+    - rewrite two_sided_next. ring. }
+  split; intros H.
+  - apply (is_lim_seq_ext _ _ _ (fun n => eq_sym (E n))). replace (Finite v) with (Finite (v + 0)) by (f_equal; ring). now apply is_lim_seq_plus'.
+  - apply (is_lim_seq_ext (fun n => two_sided (decay (c + 1)) n - (decay c (- Z.of_nat n - 1) - decay c (Z.of_nat n)))); [intros n; rewrite E; ring|].
+    replace (Finite v) with (Finite (v - 0)) by (f_equal; ring). now apply is_lim_seq_minus'. Qed.
+Lemma decay_int c : is_int counts (decay c) ((1 + t) / (1 - t)).
+Proof. assert (T := t_range). assert (B : is_int counts (decay 0) ((1 + t) / (1 - t))).
+  { cbn [is_int counts]. apply (is_lim_seq_ext (fun n => (1 + t) / (1 - t) - 2 * t / (1 - t) * t ^ n)).
+    - assert (D : forall n s, (s = 1 \/ s = -1)%Z -> decay 0 (s * Z.of_nat n) = t ^ n).
+      { intros n s Hs. unfold decay, t. rewrite Rminus_0_r, mult_IZR, <- INR_IZR_INZ. assert (P := pos_INR n).
+        replace (Rabs (IZR s * INR n)) with (INR n).
+        2:{ destruct Hs as [-> | ->]; [rewrite Rmult_1_l, Rabs_pos_eq by auto; auto|]. replace (-1 * INR n) with (- INR n) by ring. now rewrite Rabs_Ropp, Rabs_pos_eq. }
+        clear P. induction n as [|n IH]; [simpl; now rewrite Rmult_0_r, Ropp_0, exp_0|]. cbn [pow]. rewrite <- IH, <- exp_plus, S_INR. f_equal. ring. }
+      induction n as [|n IH]; cbn [two_sided].
+      + unfold decay. rewrite Rminus_0_r, Rabs_R0, Rmult_0_r, Ropp_0, exp_0. cbn [pow]. field. lra.
+      + rewrite <- IH. assert (A := D (Datatypes.S n) 1%Z (or_introl eq_refl)). assert (C := D (Datatypes.S n) (-1)%Z (or_intror eq_refl)).
+        rewrite Z.mul_1_l in A. replace (-1 * Z.of_nat (Datatypes.S n))%Z with (- Z.of_nat (Datatypes.S n))%Z in C by lia. rewrite A, C. cbn [pow]. field. lra.
+    - replace (Finite ((1 + t) / (1 - t))) with (Finite ((1 + t) / (1 - t) - 2 * t / (1 - t) * 0)) by (f_equal; ring).
+      apply is_lim_seq_minus'; [apply is_lim_seq_const|]. apply (is_lim_seq_scal_l (fun n => t ^ n) (2 * t / (1 - t)) 0), is_lim_seq_geom. rewrite Rabs_pos_eq; lra. }
+  revert c. apply Z.bi_induction; [intros x y ->; tauto|exact B|]. intros c. unfold Z.succ. apply decay_next_int. Qed.
+(* noise of mass (1 - t) / (1 + t) t^|k| on the number c *)
+Definition discrete_laplace (c k : Z) : R := (1 - t) / (1 + t) * decay c k.
+Theorem discrete_laplace_pure c c' D : (Z.abs (c - c') <= D)%Z -> private_pair counts (r * IZR D) 0 (discrete_laplace c) (discrete_laplace c').
+Proof. intros HD. assert (T := t_range). assert (N : 0 < (1 - t) / (1 + t)) by (apply Rdiv_lt_0_compat; lra).
+  assert (P0 : forall c k, 0 <= discrete_laplace c k) by (intros; apply Rmult_le_pos; [lra|left; apply exp_pos]).
+  assert (P1 : forall c, is_int counts (discrete_laplace c) 1).
+  { intros x. replace 1 with ((1 - t) / (1 + t) * ((1 + t) / (1 - t))) by (field; lra). apply (int_scal counts), decay_int. }
+  assert (K : forall c c' k, (Z.abs (c - c') <= D)%Z -> discrete_laplace c k <= exp (r * IZR D) * discrete_laplace c' k).
+  { intros x y k H. unfold discrete_laplace. rewrite <- Rmult_assoc, (Rmult_comm (exp _)), Rmult_assoc. apply Rmult_le_compat_l; [lra|].
+    unfold decay. rewrite <- exp_plus. apply exp_le. apply IZR_le in H. rewrite abs_IZR, minus_IZR in H.
+    assert (A := Rabs_triang (IZR k - IZR x) (IZR x - IZR y)). replace (IZR k - IZR x + (IZR x - IZR y)) with (IZR k - IZR y) in A by ring.
+    assert (r * Rabs (IZR k - IZR y) <= r * (Rabs (IZR k - IZR x) + IZR D)) by (apply Rmult_le_compat_l; lra). lra. }
+  apply bounded_ratio; auto. intros k. apply K. rewrite <- Z.abs_opp. now replace (- (c' - c))%Z with (c - c')%Z by ring. Qed.
+End Discrete.
