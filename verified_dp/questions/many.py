@@ -117,10 +117,8 @@ class Above:
         place = bisect_left(self._at, as_float(epsilon))
         if place < len(self._at) and self._bounds[place][0] == epsilon:
             return self._bounds[place][2]
-        if place == 0 or (place == len(self._at) and epsilon < self._bounds[-1][0]):
-            return arb(1)
-        if place == len(self._at):
-            return self._bounds[-1][2]
+        if place in (0, len(self._at)):
+            return self._bounds[-1][2] if place else arb(1)
         at, (_, left, above), (_, right, below) = ball(epsilon).exp(), *self._bounds[place - 1:place + 1]
         return upper_end(above + (below - above) * ((at - left) / (right - left))) if left <= at <= right else arb(1)
 
@@ -190,12 +188,13 @@ class Many:
             far = min(lost, default=far) if beside else 0
             left = unshown(left)
         with suppress(OutOfTime, Unsupported):
-            if left and self._method in ("auto", "contour") and budget.left:
+            if left and self._method in ("auto", "contour") and not budget.spent:
                 past = next((i for i in left if as_float(epsilons[i]) >= other.model.largest), None)
                 if past is not None:
                     above.add(epsilons[past], other.enclose(epsilons[past], ROUGH, self._method, budget))
                 some = [left[(len(left) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
-                for answer in other.moments_below({as_float(epsilons[i]): float(least[i].log()) for i in some}):
+                for answer in other.moments_below({as_float(epsilons[i]): float(least[i].log()) for i in some
+                                                   if least[i] > 0}):
                     above.add(answer.epsilon, answer)
                 left = unshown(left)
                 if len(left) >= FEW:

@@ -33,11 +33,9 @@ from verified_dp.search.deadline import Budget, OutOfTime
 from verified_dp.search.estimates import LARGEST_TILT, ROUGH
 from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.outcomes import has_listed, plan_outcomes
 from verified_dp.search.planners.line import MAX_TILT, ROUGHLY, SLOW_LINE
 from verified_dp.search.rays import RaysPlan, choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, saddle_at
-from verified_dp.search.steps import step_of_all_atoms
 from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
 from verified_dp.search.transforms import geometric
 
@@ -53,10 +51,6 @@ MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
 PER_TERM, EACH = 2e-7, 0.05
 """Seconds for one term of a sum at one eps, and for each eps, where a question of its own may take as many."""
-MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
-"""Bits that one sum over outcomes may lose along its stretch; its share of the seconds left, and seconds, at most."""
-CELL_BITS = 30.0
-"""More are not reached along a stretch where cells bound transforms of atoms beside a density."""
 RATIO = 30.0
 """How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
@@ -163,27 +157,20 @@ class Following(OneDirection):
         """
         if method not in ("auto", "contour") or self.is_trivial or self.why_no_floats is not None:
             return
-        if has_closed_form(self.loss) and (is_quick(self.loss) or not self.has_contour):
-            several = method == "auto" and len(epsilons) >= LEAST
-            if several and is_quick(self.loss):
-                self._serve_closed(epsilons, bits)
+        if has_closed_form(self.loss) and is_quick(self.loss):
+            if method == "auto" and len(epsilons) >= LEAST:
+                answer = self.evaluate(epsilons[0], ClosedFormWitness(math.ceil(2 * bits) + 40))
+                self._served.append(Served(as_float(epsilons[0]), as_float(epsilons[-1]), answer))
             return
-        cells = bits > CELL_BITS and bool(direct_parts(self.loss))
-        if cells or (not self.has_contour and (self.is_sharp or not has_listed(self.loss))):
+        if direct_parts(self.loss) or not self.has_contour:
             return
-        below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
-        parts, serve = self._groups(below), self._serve if self.has_contour else self._serve_outcomes
+        parts = self._groups([epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest])
         with suppress(OutOfTime, Unsupported):
             while parts and not budget.spent:
                 part = parts.pop()
                 if len(part) >= LEAST:
                     more = math.log2(max(end / as_float(part[0] or part[1]), 1.0))
-                    parts += serve(part, bits + more, budget)
-
-    def _serve_closed(self, epsilons: Sequence[Fraction], bits: float) -> None:
-        """One that computes each eps on its own."""
-        answer = self.evaluate(epsilons[0], ClosedFormWitness(math.ceil(2 * bits) + 40))
-        self._served.append(Served(as_float(epsilons[0]), as_float(epsilons[-1]), answer))
+                    parts += self._serve(part, bits + more, budget)
 
     def _groups(self, epsilons: Sequence[Fraction]) -> list[Sequence[Fraction]]:
         """Few steps apart by the size of eps, from the sum of the least losses on: one pair of rays for each."""
@@ -206,7 +193,7 @@ class Following(OneDirection):
 
     def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget) -> list[Sequence[Fraction]]:
         """One evaluation for all of them; the halves where it would lose too much."""
-        stretch, wanted, before = self._stretch(part), bits + SPARE, math.inf if direct_parts(self.loss) else -math.inf
+        stretch, wanted, before = self._stretch(part), bits + SPARE, -math.inf
         for _ in range(TRIES):
             if stretch is None:
                 break
@@ -227,27 +214,6 @@ class Following(OneDirection):
             wanted, before = wanted + (bits - reached) / 2, reached
             stretch = replace(stretch, logs=np.array([self._known(part[i], log, one) for i, log, one in zip(
                 stretch.places, stretch.logs.tolist(), bounds, strict=True)]))
-        return []
-
-    def _serve_outcomes(self, part: Sequence[Fraction], bits: float, budget: Budget) -> list[Sequence[Fraction]]:
-        """As `_serve`, by sums over atoms on no grid, to which each bit adds much: halves where few are lost."""
-        model, places = self.lattice_model, self._places_of(part)
-        saddles = [model.saddle(as_float(part[i])) for i in places]
-        middle = saddles[len(saddles) // 2]
-        if not 0 < middle.tilt < MAX_TILT or step_of_all_atoms(model, middle.tilt, 2.0**-bits) is not None:
-            raise Unsupported("a lattice holds all atoms")
-        stretch = Stretch(places, np.array([as_float(part[i]) for i in places]),
-                          np.array([saddle.log_delta for saddle in saddles]), 0.0, 0.0)
-        saddle = stretch.saddle(middle.tilt, middle.curvature)
-        reach = middle.log_delta + middle.tilt * float(stretch.epsilons[len(places) // 2] - stretch.epsilons[0])
-        if reach - saddle.log_delta > MOST_LOST * math.log(2):
-            return [part[len(part) // 2:], part[:len(part) // 2 + 1]]  # the last is asked first
-        seconds = min(OUTCOMES_SHARE * budget.left, OUTCOMES_SECONDS)
-        plan = plan_outcomes(model, as_float(part[0]), saddle, bits + 1, seconds, stretch.length)
-        if plan is None or plan.bits < bits or not budget.allows(plan.seconds):
-            raise Unsupported("no sum over outcomes is sharp enough")  # nor at larger eps
-        answer = self.evaluate(part[len(part) // 2], plan.witness)
-        self._served.append(Served(as_float(part[0]), as_float(part[-1]), answer))
         return []
 
     @staticmethod
@@ -280,7 +246,7 @@ class Following(OneDirection):
     def _alone(self, epsilon: Fraction, bits: float) -> float:
         """About the seconds that one eps takes by a line of its own, or a path where steps are few."""
         line = plan_line(self.float_model, as_float(epsilon), self.saddle(epsilon), bits).seconds
-        return min(line, EACH) if self.few and not direct_parts(self.loss) else line
+        return min(line, EACH) if self.few else line
 
     def _chosen(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float) -> tuple[
             Callable[[], Witness], float]:

@@ -65,11 +65,8 @@ class OutcomesPlan:
 
 
 def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: float,
-                  seconds: float, stretch: float = 0.0) -> OutcomesPlan | None:
-    """A witness for delta(eps) to about 2^-bits, or to what so many seconds allow; None where nothing is gained.
-
-    stretch: how much larger eps is at most, where errors may fall with e^{-tilt eps} as far.
-    """
+                  seconds: float) -> OutcomesPlan | None:
+    """A witness for delta(eps) to about 2^-bits, or to what so many seconds allow; None where nothing is gained."""
     tilt = dyadic(saddle.tilt, 12)
     curves, smooth = _curves(model, float(tilt)), Gaussian(float(model.loss.mean_shift_squared))
     size = model.cumulants(float(tilt))[0] - float(tilt) * epsilon
@@ -80,7 +77,7 @@ def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: flo
         length, right, left = choose_period(model, epsilon, float(tilt), goal)
         if not (0 < length < math.inf):
             return None
-        step = dyadic(2 * math.pi / (length + stretch) * (1 - 2.0**-10), 12)
+        step = dyadic(2 * math.pi / length * (1 - 2.0**-10), 12)
         try:
             band = choose_band([*curves, smooth], float(step), float(tilt), goal - size, most)
             break
