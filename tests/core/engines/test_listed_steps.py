@@ -20,9 +20,10 @@ from verified_dp.core.families.finite.atomic import AtomicLaw, FiniteLoss, OddsL
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.certificate.check import check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
-from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
@@ -144,6 +145,15 @@ def test_side_conditions(change: dict[str, tuple[int, ...]]) -> None:
     for other in (composed([(LaplaceLoss(Fraction(1)), 3)]), replace(loss, mean_shift_squared=Fraction(1))):
         with pytest.raises(InvalidInput):
             evaluate(other, witness)
+
+
+@pytest.mark.parametrize(("count", "reach", "first"), [
+    (3, 10**30, 2), (3, 10**5, 2), (10**12, 20, 10**11), (10**5, 3, 10**5), (30, 60, 15)])
+def test_more_items_than_a_check_may_list_are_refused(count: int, reach: int, first: int) -> None:
+    """Before any of them is made."""
+    loss = composed([(sampled(4, Fraction(1, 3), "remove"), count)])
+    with pytest.raises(InvalidCertificate, match="more work"):
+        check_work([(loss, FewStepsWitness((reach,), (first,), 60))])
 
 
 def test_certificates_of_few_steps() -> None:

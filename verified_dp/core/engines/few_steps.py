@@ -24,7 +24,7 @@ from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED, Law
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, paced, words
+from verified_dp.core.kernel.work import EXPONENTIAL, IMPOSSIBLE, Work, nothing, paced, words
 
 Item = tuple[int, int, int]
 """Outcomes of some steps: minus their loss, and their masses under P and under Q, in units."""
@@ -147,11 +147,15 @@ class FewStepsWitness:
             return FewStepsValues(self, others, groups, ladder, infinity, swapped, upper_end(gap))
 
     def work(self, loss: ComposedLoss) -> Work:
-        """Of the items of both halves."""
+        """Of the items of both halves, and of a look at each number of steps for each outcome."""
         items = sum(count_items(loss, self))
+        items += sum(_outcomes(law, reach) * count * count
+                     for (law, count), reach in zip(loss.parts, self.reaches, strict=False))
         return Work(_ITEM * items * words(self.prec) + EXPONENTIAL * sum(map(abs, self.reaches)), 300 * items)
 
 
+_MOST = 2**20
+"""Outcomes and steps of one law beyond which nobody counts."""
 _ITEM = 20
 """Units that one takes: its products, and a look at the sorted half."""
 
@@ -160,10 +164,15 @@ def count_items(loss: ComposedLoss, witness: FewStepsWitness) -> tuple[int, int]
     """How many there are in each half."""
     found = [1, 1]
     for (law, count), reach, first in zip(loss.parts, witness.reaches, witness.firsts, strict=False):
-        atoms = law.outcomes if is_atomic(law) else 2 * abs(reach) + 1
+        atoms = _outcomes(law, reach)
         for half, steps in enumerate((abs(first), abs(count - first))):
-            found[half] *= int(fmpz.bin_uiui(atoms + steps - 1, steps))
+            found[half] *= int(fmpz.bin_uiui(atoms + steps - 1, steps)) if atoms + steps < _MOST else IMPOSSIBLE
     return found[0], found[1]
+
+
+def _outcomes(law: Law, reach: int) -> int:
+    """About how many are listed."""
+    return law.outcomes if is_atomic(law) else 2 * abs(reach) + 1
 
 
 @dataclass(frozen=True)
