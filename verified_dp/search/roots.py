@@ -310,7 +310,7 @@ class _Question:
         """By one that takes no time, where the search in floating point missed: next to the end."""
         order, bits = self.order, self.digits * math.log2(10) + 40
         if self.best.upper is None or self._asked not in ("auto", "closed-form") or order.is_trivial or (
-                not order.offered("closed") or not is_quick(order.loss)):
+                not order.offered("closed") or not is_quick(order.loss) or order.why_no_floats is not None):
             return
         for _ in range(4 * self.digits + 40):
             low, high = self.best.ends
