@@ -141,12 +141,6 @@ class _Question:
         self._bisect_closed_form()
         return self.best
 
-    @property
-    def _is_blind(self) -> bool:
-        """Whether floating point has no room for the search."""
-        loss = self.order.loss
-        return self.order.why_no_floats is not None or (not loss.parts and loss.mean_shift_squared > FAR_APART)
-
     @cached_property
     def _past(self) -> Answer | None:
         """delta past the largest finite loss, where there is one."""
@@ -198,7 +192,8 @@ class _Question:
         self._serves = method in (*EXPANSIONS, "lattice") or order.has_epochs or not order.is_sharp
         if self._serves and not (method in EXPANSIONS or order.has_epochs or _has_listed(order)):
             self.method = "lattice"
-        blind = self._is_blind
+        far = not order.loss.parts and order.loss.mean_shift_squared > FAR_APART
+        blind = far or order.why_no_floats is not None
         if blind or order.is_trivial or self._is_near_zero:
             self._compare_at_zero()
             if blind or self.best.lower is None:
