@@ -100,7 +100,11 @@ def parse_spec(text: str, *, file: str = "<text>", releases: Releases = ALL_RELE
     """
     try:
         return spec_of(read_tables(text, file), releases)
-    except (InvalidInput, Unsupported) as error:
+    except InvalidInput as error:
+        if isinstance(error.value, dict) and not error.value.keys().isdisjoint(("rounded", "from", "to")):
+            error = InvalidInput(error.key, error.value, "one number here: only certify, delta and epsilon take ranges")
+        raise with_file(error, file) from None
+    except Unsupported as error:
         raise with_file(error, file) from None
 
 

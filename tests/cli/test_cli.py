@@ -216,6 +216,15 @@ def test_five_digits_on_the_safe_side(low: str, high: str, facts: dict[str, Any]
     assert number_words(found) == shown
 
 
+def test_hardly_any_noise_is_told_without_contradictions(run: Any, folder: Path) -> None:
+    """Neither "no finite epsilon is proved, proved" nor a refuted claim beside an epsilon of at least 0."""
+    text = PLAIN.format(relation="add-or-remove").replace('"2"', '"1e-300"')
+    (folder / "bare.toml").write_text(text + CLAIM.format(title="", epsilon="1"), encoding="utf-8")
+    asked, judged = run("epsilon", "bare.toml", "--delta", "1e-5"), run("certify", "bare.toml")
+    assert asked.out.startswith("no finite epsilon is proved at delta = 1e-5; at least 0\n  wide")
+    assert judged.code == 1 and "above the claimed one at delta" in judged.out and "at least 0 " not in judged.out
+
+
 @pytest.mark.parametrize(
     ("claimed", "shown"),
     [("3", "1.00"), ("1.993091404416", "8.80e-13"), ("1.99309140441", "-5.11e-12"), ("1e9", "9.99e8"), ("0", "-1.99"),
@@ -432,7 +441,8 @@ def test_compare(run: Any) -> None:
     ("dpsgd --noise-multiplyer=1", "--noise-multiplyer: write --noise-multiplier"),
     ("dpsgd --noise-multiplier 1 --sample-rate 0.1", "--sample-rate: write --sampling-probability"),
     ("dpsgd --num-epochs 3", "--num-epochs: write --epochs"), ("epsilon plain.toml --target-delta 1", "write --delta"),
-    ("delta plain.toml --eps 1", "--eps: write --epsilon"), ("delta plain.toml --zzz 1", "option --zzz (see")])
+    ("delta plain.toml --eps 1", "--eps: write --epsilon"), ("delta plain.toml --zzz 1", "option --zzz (see"),
+    ("certify plain.toml --delta 1e-5", "--delta: write a [claim] table with epsilon and delta into the file")])
 def test_an_option_of_another_name_says_which_one_was_meant(run: Any, arguments: str, words: str) -> None:
     found = run(*arguments.split())
     assert found.code == 2 and words in found.err and len(found.err.splitlines()) == 1

@@ -83,3 +83,11 @@ def test_mistakes_are_told_in_one_line(
     assert main([str(path) if word == "FILE" else word for word in words]) == code
     told = capsys.readouterr().err
     assert message in told and told.count("\n") <= 1
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '"a"', "null"])
+def test_arguments_that_are_no_table_are_wrong_input(text: str, tmp_path: Path,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    (file := tmp_path / "a.json").write_text(text, encoding="utf-8")
+    assert main(["convert", str(file), "--from", "tf-privacy"]) == 2
+    assert "arguments must be a table" in capsys.readouterr().err

@@ -213,6 +213,9 @@ def test_delta_and_epsilon_hold_all_values(tmp_path: Path, capsys: pytest.Captur
     assert "noise_multiplier from 21/20 to 23/20" in " ".join(capsys.readouterr().out.split())
     assert main(["delta", str(file), "--epsilon", "-1"]) == 2
     assert "at least 0 where numbers are ranges" in capsys.readouterr().err
+    for other in (("curve", "--epsilon", "1"), ("tradeoff", "--fpr", "0.1"), ("compare", "--epsilon", "1")):
+        assert main([other[0], str(file), *other[1:]]) == 2
+        assert "only certify, delta and epsilon take ranges" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("epsilon, words", [

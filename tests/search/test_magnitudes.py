@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -53,6 +54,18 @@ def gaussian_delta(shift: Fraction, epsilon: Fraction, bits: int) -> arb:
 def test_a_plain_gaussian_with_hardly_any_noise_has_a_delta_next_to_1(noise: str) -> None:
     found = privacy_profile(compose(Gaussian(noise)), "add-or-remove").delta("1")
     assert found.status == "certified" and Fraction(1) - Fraction(1, 10**12) < found.lower < 1
+
+
+@pytest.mark.parametrize(("noise", "low", "high"), [
+    ("1e-8", "4.99e15", "5.001e15"), ("1e-10", "4.99e19", "5.001e19"), ("1e-12", "4.99e23", "5.001e23"),
+    ("1e-30", "0", "5.001e59"), ("1e-100", "0", "5.001e199")])
+def test_epsilon_of_a_plain_gaussian_with_hardly_any_noise(noise: str, low: str, high: str) -> None:
+    """mu^2 / 2 + 4.3 mu, in a moment: the search crashed at 1e-30 and took half a minute at 1e-12."""
+    started = time.process_time()
+    found = privacy_profile(compose(Gaussian(noise)), "add-or-remove").epsilon("1e-5")
+    assert time.process_time() - started < 5
+    mu = 1 / Fraction(noise)
+    assert Fraction(low) <= found.lower <= mu**2 / 2 + 5 * mu and mu**2 / 2 < found.upper <= Fraction(high)
 
 
 @pytest.mark.parametrize("noise", [10**400, 10**160, 10**20])

@@ -142,8 +142,11 @@ def check_options(arguments: list[str], top: ArgumentParser) -> None:
         if not name.startswith("--") or name in known:
             continue
         meant = [option for option, names in OTHER_NAMES.items() if option in known and name in names.split()]
-        near = meant or get_close_matches(name, known, 1)
-        raise UsageError(f"unrecognized option {name}" + (f": write {near[0]}" if near else ""), command.prog)
+        near = meant or [f"--{one}" for one in get_close_matches(name[2:], [option[2:] for option in known], 1)]
+        advice = f": write {near[0]}" if near else ""
+        if command.prog.endswith(" certify") and name in ("--epsilon", "--delta"):
+            advice = ": write a [claim] table with epsilon and delta into the file"
+        raise UsageError(f"unrecognized option {name}{advice}", command.prog)
 
 
 _VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim", "--fpr", "--prior",
@@ -285,7 +288,7 @@ def _numeric(command: ArgumentParser) -> None:
                          help="significant digits to prove (12; 4 where only the lattice or a paper's method applies)")
     command.add_argument("--method", default="auto", metavar="M",
                          help="auto, closed-form, contour, lattice, or a paper's: fourier, prv, saddlepoint, "
-                              "berry-esseen, edgeworth, renyi (auto)")
+                              "berry-esseen, edgeworth, renyi, buckets (auto)")
     _settings(command, "KEY=VALUE", "a parameter of the paper's method, for example n=50000; may be repeated")
     _limits(command)
 

@@ -70,11 +70,13 @@ def answer_lines(enclosure: Enclosure, given: str, paint: Paint, limits: Limits,
     given: at which value of the other. more: lines between answer and assumptions.
     """
     head, tail = number_words(enclosure, limits.digits or SHOWN)
-    lines = [f"{head} at {given}, {paint(_standing(enclosure), enclosure.status)}" + (f"; {tail}" if tail else "")]
+    standing = "" if head.startswith("no ") else f", {paint(_standing(enclosure), enclosure.status)}"
+    lines = [f"{head} at {given}{standing}" + (f"; {tail}" if tail else "")]
     if limits.verbose or "attack" in enclosure.methods or not enclosure.proven:
         lines += standing_lines(enclosure)
     exact, asked = enclosure.lower == enclosure.upper, limits.verbose or limits.digits is not None
-    if enclosure.status == "wide" and (asked or limits.max_seconds is not None):
+    unseen = enclosure.tight and not enclosure.lower > 0
+    if enclosure.status == "wide" and (asked or unseen or limits.max_seconds is not None):
         advice = _advice(enclosure) if limits.max_seconds is not None else ""
         lines += field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
                        f"for{advice}")
@@ -222,7 +224,8 @@ def _found(judged: Judged, digits: int) -> str:
     """The number that decides: of a refuted claim from below, else from above, and both ends where that says more."""
     found = judged.epsilon
     if judged.verdict == "refuted" and found.lower != found.upper:
-        return f"at least {decimal_down(found.lower, digits)}"
+        known = found.lower > judged.claim.epsilon  # else delta at the claimed epsilon decided
+        return f"at least {decimal_down(found.lower, digits)}" if known else "above the claimed one"
     head, tail = number_words(found, digits)
     return head.removeprefix("epsilon ").removeprefix("= ").replace("<=", "at most") + (f", {tail}" if tail else "")
 

@@ -112,6 +112,9 @@ def from_tf_privacy(arguments: Mapping[str, Any], *, floats: str = FLOATS[0]) ->
     14063
     """
     reading = Reading(relation_of("add-or-remove"), floats)
+    if not isinstance(arguments, Mapping):
+        raise InvalidInput("arguments", arguments, "a table with number_of_examples, batch_size, num_epochs, "
+                           "noise_multiplier")
     if arguments.get("max_examples_per_user") not in (None, 1):
         raise InvalidInput("max_examples_per_user", arguments["max_examples_per_user"],
                            "1 or left out: state group_size in the specification instead")

@@ -31,6 +31,8 @@ FARTHEST = 10**250
 """No larger eps is guessed."""
 _ATTEMPTS, _OF_ONE = 8, 2
 """Evaluations with ever more bits, and of what serves every eps."""
+FAR_APART = 10**14
+"""Plain Gaussians of a larger squared mean shift are not searched: closed forms and a moment tell how large eps is."""
 _ROUGH, _STRAIGHT = 8.0, 1e-3
 """Bits that come near to the answer, and by which share of a gap log delta differs from a line."""
 
@@ -128,7 +130,6 @@ class _Question:
             if self._asked != "auto" or self._past is None:
                 raise
         self._note(*[one for one in [self._past] if one is not None and is_below(one, self.target)])
-        self._bisect_closed_form()
         with suppress(OutOfTime, Unsupported):
             if self.best.lower is None and self.best.ends[1] and not self.order.loss.only_moments:
                 self._compare_at_zero()
@@ -137,6 +138,7 @@ class _Question:
                 upper is None or (upper is self._past and not found)):
             with hurrying(), suppress(Unsupported, OutOfTime):
                 self._note(bracket_by_moments(self.order, self.target, self._asked).upper)
+        self._bisect_closed_form()
         return self.best
 
     @cached_property
@@ -190,7 +192,8 @@ class _Question:
         self._serves = method in (*EXPANSIONS, "lattice") or order.has_epochs or not order.is_sharp
         if self._serves and not (method in EXPANSIONS or order.has_epochs or _has_listed(order)):
             self.method = "lattice"
-        blind = order.why_no_floats is not None
+        far = not order.loss.parts and order.loss.mean_shift_squared > FAR_APART
+        blind = far or order.why_no_floats is not None
         if blind or order.is_trivial or self._is_near_zero:
             self._compare_at_zero()
             if blind or self.best.lower is None:
