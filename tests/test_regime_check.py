@@ -82,7 +82,7 @@ def test_a_sum_over_all_outcomes_is_exact(tool: ModuleType) -> None:
 
 def test_lists_meet_single_questions(lists: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     row = lists.row(1, 0)
-    assert 20 <= row["places"] == row["met"] and not lists.is_wrong(row)
+    assert 20 <= row["met"] <= row["places"] and not row["slow"] and not lists.is_wrong(row)
     monkeypatch.setattr(lists, "SINGLE_DIGITS", 12)
     ask = lists.privacy_profile
 

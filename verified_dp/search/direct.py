@@ -16,7 +16,7 @@ from verified_dp.core.engines.rules import RuleLaw, is_atomic
 from verified_dp.search.covers import Spread
 from verified_dp.search.deadline import check_time
 
-_PREC = 112
+_PREC = 160
 _FAR = 64.0, 1024.0
 """As the kernel's."""
 _POINTS, _MOST_TURN, _AGREED = 80, 64.0, 1e-10

@@ -22,7 +22,7 @@ from verified_dp.core.engines.rules import RuleLaw
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.orders import RenyiLoss
-from verified_dp.core.families.guarantees.renyi import MomentBound
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law
@@ -71,7 +71,7 @@ class MomentModel:
         """The largest l that is tried: within the stated orders, and with not too many nodes."""
         ends = [float(law.corners[-1][0]) for law, _ in self.others if isinstance(law, RenyiLoss)]
         ends += [FARTHEST_RULE for law, _ in self.others if self.most and isinstance(law, RuleLaw)]
-        most = FARTHEST if all(isinstance(law, MomentBound) for law, _ in self.loss.parts) else LARGEST
+        most = FARTHEST if all(isinstance(law, RenyiLoss | ZCDPLoss) for law, _ in self.loss.parts) else LARGEST
         return min([most, *ends, *(1000 * min(law.s, law.strip) for law, _ in self.nodes)])
 
     def log_moment(self, exponent: float) -> float:
