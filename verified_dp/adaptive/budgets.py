@@ -64,7 +64,7 @@ def gdp_epsilon(budget: Number, delta: Number, digits: int = DEFAULT_DIGITS,
     """Enclose the smallest eps >= 0 with delta(eps) <= delta for a GDP budget B^2.
 
     >>> print(gdp_epsilon("1/4", "1e-5", digits=6))
-    1.99309[0, 2]
+    1.99309[0, 3]
     """
     target = exact.open_unit(delta, "delta")
     lower, upper = bracket_epsilon(_order(budget), target, exact.digits(digits), "closed-form", Budget(None)).ends
