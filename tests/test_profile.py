@@ -278,3 +278,11 @@ def test_a_profile_is_one_short_line_and_a_small_table():
     assert table.startswith("<table>") and len(table) < 2500 and "add" in table
     nested = PoissonSampled(compose(Gaussian(1), (Gaussian(2), 2)), "1/2")
     assert "PoissonSampled(1 x Gaussian(1) + 2 x Gaussian(2), 1/2)" in repr(privacy_profile(nested, "add"))
+
+
+@pytest.mark.parametrize(("probability", "count"), [("1e-7", 3), ("1e-10", 3)])
+def test_epsilon_is_zero_where_all_steps_together_add_too_little(probability: str, count: int) -> None:
+    """First-order estimates of so few large losses are far off: they would send the search elsewhere."""
+    steps = compose((PoissonSampled(Gaussian("1.1"), probability), count))
+    found = privacy_profile(steps, relation="add-or-remove").epsilon("1e-5", max_seconds=20)
+    assert found.status == "certified" and found.upper == 0

@@ -202,9 +202,13 @@ class _Question:
 
     @property
     def _is_near_zero(self) -> bool:
-        """Whether delta(0) may meet the target, by first-order estimates."""
+        """Whether delta(0) may meet the target: by what each step adds at most, or by first-order estimates."""
         if self._serves:
             return self.order.log_estimate(Fraction(0)) < self._log_target + 2
+        loss = self.order.loss
+        apart = sum((count * law.enclose_hockey_stick(arb(0)) for law, count in loss.parts), arb(0))
+        if not loss.mean_shift_squared and apart < ball(self.target):
+            return True
         epsilon, tilt = first_guess(self.order, self.target)
         return tilt * as_float(epsilon) < _CLEARLY and self.order.log_estimate(Fraction(0)) < self._log_target + 0.5
 
