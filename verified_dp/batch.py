@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -92,12 +92,27 @@ def _each(sources: Sources, work: Callable[[Spec], Answer], executor: Executor |
     """All are begun before the first is waited for."""
     read = [_read(source) for source in _listed(sources)]
     asked = [(done.name, done.answer) for done in read if done.answer is not None]
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for new processes: their threads would wait for each other
     with nullcontext(executor) if executor is not None else ProcessPoolExecutor(
             mp_context=get_context("spawn")) as pool:  # no thread of this process is copied
-        answered = iter(pool.map(partial(_answered, work), *zip(*asked, strict=True))) if asked else iter(())
+        with _one_thread():
+            answered = iter(pool.map(partial(_answered, work), *zip(*asked, strict=True))) if asked else iter(())
         for done in read:
             yield Done(done.name, None, done.error) if done.answer is None else next(answered)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes that begin meanwhile keep matrices to one thread: several would wait for each other."""
+    before = os.environ.get(_THREADS)
+    os.environ.setdefault(_THREADS, "1")
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_THREADS, None)
+
+
+_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 class SparkExecutor(Executor):
