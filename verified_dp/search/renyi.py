@@ -22,7 +22,7 @@ from verified_dp.core.engines.rules import RuleLaw
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.orders import RenyiLoss
-from verified_dp.core.families.guarantees.renyi import ZCDPLoss
+from verified_dp.core.families.guarantees.renyi import MomentBound, ZCDPLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law
@@ -32,8 +32,9 @@ from verified_dp.search.transforms import FloatLaw
 
 SMALLEST, LARGEST = 1e-7, 1e7
 """Between which l is sought."""
-FARTHEST = 1e30
-"""The same where only bounds on divergences and Gaussian steps are composed, whose moments cost nothing."""
+FAR, FARTHEST = 1e10, 1e30
+"""The same for selections beside them; and where only bounds on divergences and Gaussian steps are composed, whose
+moments cost nothing."""
 LEAST_BOUND = -3e5
 """Of which logarithm a bound on delta is small enough: past the largest loss they fall in l without end."""
 FARTHEST_RULE = 1e4
@@ -71,7 +72,9 @@ class MomentModel:
         """The largest l that is tried: within the stated orders, and with not too many nodes."""
         ends = [float(law.corners[-1][0]) for law, _ in self.others if isinstance(law, RenyiLoss)]
         ends += [FARTHEST_RULE for law, _ in self.others if self.most and isinstance(law, RuleLaw)]
-        most = FARTHEST if all(isinstance(law, RenyiLoss | ZCDPLoss) for law, _ in self.loss.parts) else LARGEST
+        stated, bounded = (all(isinstance(law, kind) for law, _ in self.loss.parts)
+                           for kind in (RenyiLoss | ZCDPLoss, MomentBound))
+        most = FARTHEST if stated else FAR if bounded else LARGEST
         return min([most, *ends, *(1000 * min(law.s, law.strip) for law, _ in self.nodes)])
 
     def log_moment(self, exponent: float) -> float:
