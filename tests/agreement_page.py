@@ -50,7 +50,8 @@ OWN = """\
 
 What the independent checker of version 0.4.0 decides by itself (`python tests/own_check.py`): the example claims, and
 random specifications as in the next table with a claim just above or just below delta. What takes more than 5 s counts
-as not decided: such verdicts rest on replayed witnesses. `tfp-ex-pld-mb`, true by 10^-7 of delta, takes minutes.
+as not decided: such verdicts rest on replayed witnesses. `tfp-ex-pld-mb`, true by 10^-7 of delta, takes minutes: it is
+*not covered* above.
 """
 
 RANDOM = """\
