@@ -387,3 +387,31 @@ def test_the_weights_in_words_add_up_to_one(mechanism: Mechanism, relation: str)
         own = pair.P.partition(" with ")[0]
         weights = [F(weight) for weight in re.findall(r"(?:^|[+:] )(\S+) (?:[PQ]0|N\()", own)]
         assert len(weights) > 1 and sum(weights) == 1, pair.P
+
+
+@pytest.mark.parametrize(("scale", "high"), [("1/2", 3), ("2", 4), ("5", 5)])
+def test_discrete_laplace_clamped_to_a_range_is_as_private_and_keeps_the_largest_ratio(scale: str, high: int) -> None:
+    values = range(high + 1)
+    with mp.workdps(60):
+        s = mpf(F(scale).numerator) / F(scale).denominator
+        a = mp.exp(-1 / s)
+        inside = [[(1 - a) / (1 + a) * a ** abs(z - value) for z in values] for value in values]
+        clamped = [[a**value / (1 + a), *law[1:-1], a ** (high - value) / (1 + a)] for value, law in enumerate(inside)]
+        redrawn = [[mass / sum(law) for mass in law] for law in inside]
+        assert all(abs(sum(law) - 1) < mpf("1e-50") for law in clamped)
+        exceeded = 0
+        for u, v in itertools.permutations(values, 2):
+            shift = abs(u - v)
+            released = privacy_profile(compose(DiscreteLaplace(scale, shift)), relation="add")
+            largest = max(p / q for p, q in zip(clamped[u], clamped[v], strict=True))
+            assert abs(mp.log(largest) - shift / s) < mpf("1e-50")
+            assert released.epsilon("0").upper == shift / F(scale)
+            for eighths in range(9):  # at eight eighths delta is 0
+                epsilon = F(eighths, 8) * shift / F(scale)
+                least, most = (sum(max(p - mp.exp(eighths * shift / s / 8) * q, 0) for p, q in zip(law[u], law[v],
+                               strict=True)) for law in (clamped, redrawn))
+                bound = released.delta(epsilon).upper
+                bound = mpf(bound.numerator) / bound.denominator
+                assert least <= bound + mpf("1e-50")
+                exceeded += most > bound + mpf("1e-9")
+        assert exceeded, "noise that is drawn again until it is in the range is another mechanism"
