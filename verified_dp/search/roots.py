@@ -205,12 +205,13 @@ class _Question:
         """Whether delta(0) may meet the target: by what each step adds at most, or by first-order estimates."""
         if self._serves:
             return self.order.log_estimate(Fraction(0)) < self._log_target + 2
+        epsilon, tilt = first_guess(self.order, self.target)
+        if not tilt * as_float(epsilon) < _CLEARLY:
+            return False
         loss = self.order.loss
         apart = sum((count * law.enclose_hockey_stick(arb(0)) for law, count in loss.parts), arb(0))
-        if not loss.mean_shift_squared and apart < ball(self.target):
-            return True
-        epsilon, tilt = first_guess(self.order, self.target)
-        return tilt * as_float(epsilon) < _CLEARLY and self.order.log_estimate(Fraction(0)) < self._log_target + 0.5
+        return (not loss.mean_shift_squared and bool(apart < ball(self.target))
+                ) or self.order.log_estimate(Fraction(0)) < self._log_target + 0.5
 
     def _compare_at_zero(self) -> None:
         """delta(0) with as many bits as it takes to compare it with the target."""
