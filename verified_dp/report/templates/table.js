@@ -3,7 +3,7 @@
 for (const table of document.querySelectorAll("table")) {
   const heads = [...table.querySelectorAll("thead th")], names = heads.map(head => head.textContent.trim());
   if (!names.includes("verdict") || !names.includes("excess") || !table.tBodies[0]) continue;
-  const FIRST = 10, body = table.tBodies[0], rows = [...body.rows], cell = (row, at) => row.cells[at].textContent.trim();
+  const FIRST = 8, body = table.tBodies[0], rows = [...body.rows], cell = (row, at) => row.cells[at].textContent.trim();
   let whole = rows.length <= FIRST;
   const make = (name, text, attributes = {}) => {
     const made = Object.assign(document.createElement(name), { textContent: text });
