@@ -52,6 +52,12 @@ def test_answers_as_its_specification(run: Any, question: tuple[str, str]) -> No
     assert row.pop("seconds") and same.pop("seconds") and row == same
 
 
+def test_where_no_sampling_is_stated_it_is_poisson_and_said_so(run: Any) -> None:
+    code, out, _ = run(*NOISE, *MNIST, "--delta", "1e-5")
+    assert code == 0 and "poisson, probability" in out and "Poisson sampling" in out
+    assert run(*POISSON, *MNIST, "--delta", "1e-5")[1] == out
+
+
 def test_steps_are_rounded_up_and_said_so(run: Any) -> None:
     training = Training("1.1", "poisson", batch_size=256, dataset_size=60000, epochs="60")
     assert training.count == 14063 and training.derived().endswith("rounded up from 14062.5")
@@ -117,7 +123,6 @@ def test_shuffled_epochs_are_whole_and_their_last_batch_may_be_smaller() -> None
 
 
 @pytest.mark.parametrize(("arguments", "key"), [
-    ([*NOISE, *MNIST, "--delta", "1e-5"], "--sampling"),
     ([*NOISE, *MNIST, "--sampling", "shufled", "--delta", "1e-5"], "sampling"),
     ([*POISSON, *MNIST], "delta"),
     ([*POISSON, *MNIST, "--delta", "2"], "delta"),

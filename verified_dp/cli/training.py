@@ -35,9 +35,9 @@ def add_dpsgd(command: ArgumentParser) -> None:
     """The options of dpsgd."""
     command.set_defaults(run=run_dpsgd, method="auto", set=[])
     command.add_argument("--noise-multiplier", metavar="S", help="sigma / largest norm of one record's gradient")
-    command.add_argument("--sampling", required=True, metavar="SCHEME",
-                         help="how batches are drawn: poisson, random-allocation, shuffled, cyclic-poisson, "
-                              "truncated-poisson, without-replacement (a fixed size), with-replacement")
+    command.add_argument("--sampling", default="poisson", metavar="SCHEME",
+                         help="how batches are drawn: poisson (where none is stated), random-allocation, shuffled, "
+                              "cyclic-poisson, truncated-poisson, without-replacement (a fixed size), with-replacement")
     command.add_argument("--sampling-probability", metavar="Q", help="with which each record enters each batch")
     command.add_argument("--batch-size", metavar="B", help="the expected one; with --dataset-size instead of Q")
     command.add_argument("--groups", metavar="G", help="that take turns (cyclic-poisson)")
