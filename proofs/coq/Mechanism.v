@@ -153,20 +153,22 @@ Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
 (* the densities with the record and without it, in the order of the divergence *)
 Definition first := mechanism plans query (match o with Remove => x :: D | Add => D end).
 Definition second := mechanism plans query (match o with Remove => D | Add => x :: D end).
-Definition plan_stated (s : stated) := match s with Gaussian g => plan_of g | _ => {| rate := 0; noise := 0 |} end.
-Lemma plans_stated ks : forall gs, plans_of ks gs = map plan_stated (steps_stated ks (map Gaussian gs)).
-Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [plans_of steps_stated map]; auto. now rewrite map_app, repeat_map, IH. Qed.
-Lemma all_gaussian ks s : forall gs, In s (steps_stated ks (map Gaussian gs)) -> exists g, s = Gaussian g.
+Definition plan_stated (s : stated) := match s with Gaussian g | Replacement g => plan_of g | _ => {| rate := 0; noise := 0 |} end.
+Lemma plans_stated (w : gaussian_step -> stated) ks : (forall g, plan_stated (w g) = plan_of g) ->
+  forall gs, plans_of ks gs = map plan_stated (steps_stated ks (map w gs)).
+Proof. intros W. induction ks as [|k ks IH]; intros [|g gs']; cbn [plans_of steps_stated map]; auto.
+  now rewrite map_app, repeat_map, IH, W. Qed.
+Lemma all_stated (w : gaussian_step -> stated) ks s : forall gs, In s (steps_stated ks (map w gs)) -> exists g, s = w g.
 Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [steps_stated map]; intros H; try easy. apply in_app_or in H as [H|H]; [|eauto].
   apply repeat_spec in H. eauto. Qed.
 Theorem sampled_gaussian_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect (space d) first test (length plans) [] u -> expect (space d) second test (length plans) [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
-Proof. intros test u v Ht HU HV. rewrite plans_stated in planned.
+Proof. intros test u v Ht HU HV. rewrite (plans_stated Gaussian) in planned by reflexivity.
   destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E R]].
   rewrite E, map_length in HU, HV. assert (J : judge (Some o) p (map Some (map Gaussian gs)) = true) by (now rewrite map_map).
   apply (steps_private (space d) first second o p (map Gaussian gs) all above some_kind J R) with (test := test); auto.
-  intros s h NT O Sa. destruct (all_gaussian _ s gs (Permutation_in s (Permutation_sym R) (nth_error_In _ _ NT))) as [g ->].
+  intros s h NT O Sa. destruct (all_stated Gaussian _ s gs (Permutation_in s (Permutation_sym R) (nth_error_In _ _ NT))) as [g ->].
   destruct Sa as [Hq Hs]. assert (V := Rinv_0_lt_compat _ Hs). unfold first, second, mechanism. rewrite E, nth_error_map, NT. cbn [option_map plan_stated plan_of rate noise].
   cbn [curve_of order_of] in *. rewrite O. apply (sampled_within (space d) o (q_of g) (stick (/ sigma_of g))); auto.
   - intros; now apply stick_ge0.

@@ -288,20 +288,14 @@ Hypothesis above : direction p = Above.
 Hypothesis some_kind : kinds p <> [].
 Hypothesis judged : judge (Some o) p (map replacement gs) = true.
 Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
-Definition stated_plan (s : stated) := match s with Replacement g => plan_of g | _ => {| rate := 0; noise := 0 |} end.
-Lemma plans_replaced ks : forall gs, plans_of ks gs = map stated_plan (steps_stated ks (map Replacement gs)).
-Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [plans_of steps_stated map]; auto. now rewrite map_app, repeat_map, IH. Qed.
-Lemma all_replaced ks s : forall gs, In s (steps_stated ks (map Replacement gs)) -> exists g, s = Replacement g.
-Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [steps_stated map]; intros H; try easy. apply in_app_or in H as [H|H]; [|eauto].
-  apply repeat_spec in H. eauto. Qed.
 Theorem sampled_gaussian_replace_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect (space d) (mechanism plans query (x :: D)) test (length plans) [] u ->
   expect (space d) (mechanism plans query (x' :: D)) test (length plans) [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
-Proof. rewrite plans_replaced in planned. destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E R]].
+Proof. rewrite (plans_stated Replacement) in planned by reflexivity. destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E R]].
   assert (J : judge (Some o) p (map Some (map Replacement gs)) = true) by (now rewrite map_map).
   apply (gaussians_replace_private query x x' D o p (map Replacement gs) all plans bounded_query above some_kind J R). rewrite E.
   assert (F : Forall (fun s => exists g, s = Replacement g) all).
-  { apply Forall_forall. intros s Hs. exact (all_replaced _ s gs (Permutation_in s (Permutation_sym R) Hs)). }
+  { apply Forall_forall. intros s Hs. exact (all_stated Replacement _ s gs (Permutation_in s (Permutation_sym R) Hs)). }
   clear - F. induction F as [|s all [g ->] F IH]; constructor; [reflexivity|exact IH]. Qed.
 End Replace.
