@@ -481,7 +481,7 @@ class PrivacyProfile:
         larger, *others = self._orders if one_law else _by_estimate(self._orders, eps)
         if others and not one_law:
             larger.look_beside(others[0], eps)
-            if not larger.has_contour:  # the search for the other may take all the time that there is
+            if not larger.has_contour and budget.end < math.inf:  # its search may take all of a stated time
                 others[0].enclose(eps, _FIRST_BITS, method, budget)
         first = larger.enclose(eps, bits, method, budget)
         answers = [(larger.loss.order, first)]

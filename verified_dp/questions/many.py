@@ -373,7 +373,6 @@ class Point(NamedTuple):
         """At an exact one."""
         return cls(as_float(epsilon), epsilon, ball(epsilon), bounds, method)
 
-
     def moved(self, goal: arb, ends: tuple[arb, arb] | None, slope: float, bits: int) -> Fraction | None:
         """Nearer to where delta takes the target: the middle of its bounds, or by the slope of log delta.
 
