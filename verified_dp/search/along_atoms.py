@@ -48,7 +48,7 @@ class Masses(NamedTuple):
 @proved_by("T229-lists-over-atoms", "T222-lattice-on-a-circle")
 def along_lattice(values: LatticeValues, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """As `LatticeValues.delta` at each eps."""
-    witness, (most, least) = values.witness, values.infinities
+    witness = values.witness
     with ctx.workprec(witness.sum_bits):
         step, shift = witness.step, ball(values.shift * witness.step)
         places = [_split(epsilon, step, values.shift) for epsilon in epsilons]
@@ -68,12 +68,7 @@ def along_lattice(values: LatticeValues, epsilons: Sequence[Fraction]) -> list[B
                                     arb(0)))
             above, below = up.above - fall * up.below, down.above - fall * down.below
             more, less = up.error + fall * up.falling, down.error + fall * down.falling
-            high = upper_end(most + above + more).min(arb(1))
-            low = lower_end(least + (below - less - aliases).max(arb(0)))
-            budget = {"lattice": high - low, "truncation": most - least}
-            if not witness.in_integers:
-                budget.update(frequency_tail=more + less, aliasing=aliases, rounding=above.rad() + below.rad())
-            found.append(Bounds(low, high, {name: upper_end(size) for name, size in budget.items()}))
+            found.append(values.bounds(above + more, below - less, aliases, more + less, above.rad() + below.rad()))
     return found
 
 

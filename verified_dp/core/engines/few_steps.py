@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 from flint import arb, ctx, fmpz
 
 from verified_dp.core.engines.rules import is_atomic
+from verified_dp.core.engines.shared import floor_of
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -59,17 +60,11 @@ def list_outcomes(law: Law, reach: int, prec: int) -> tuple[list[Item], arb]:
     listed, items, gap, unit = law.enclose_listed(reach), list[Item](), arb(0), arb(2) ** prec
     for loss, mass in listed.atoms if listed is not None else []:
         exact = -loss * unit
-        place = _floor(exact)
+        place = floor_of(exact)
         gap = gap.max(exact - place)
-        above, below = (max(_floor(one * unit), 0) for one in (mass, mass * (-loss).exp()))  # exact: integers
+        above, below = (max(floor_of(one * unit), 0) for one in (mass, mass * (-loss).exp()))  # exact: integers
         items.append((place, above, below))
     return items, upper_end(gap)
-
-
-def _floor(x: arb) -> int:
-    """An integer that is at most x."""
-    mantissa, exponent = lower_end(x).man_exp()
-    return int(mantissa) >> -int(exponent) if exponent < 0 else int(mantissa) << int(exponent)
 
 
 @proved_by("T231-few-steps")

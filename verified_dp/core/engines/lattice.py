@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import arb, ctx, fmpz_poly
 
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step, total_shift, work_of_grids
+from verified_dp.core.engines.shared import floor_of
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -46,8 +47,7 @@ class Above:
     @proved_by("T222-lattice-on-a-circle")
     def integer(mass: arb) -> int:
         """The least integer at least the ball."""
-        mantissa, exponent = upper_end(mass).man_exp()
-        return -(-int(mantissa) >> -int(exponent)) if exponent < 0 else int(mantissa) << int(exponent)
+        return -floor_of(-mass)
 
     @staticmethod
     @proved_by("T222-lattice-on-a-circle")
@@ -64,8 +64,7 @@ class Below:
     @proved_by("T222-lattice-on-a-circle")
     def integer(mass: arb) -> int:
         """The largest integer at most the ball, at least 0."""
-        mantissa, exponent = lower_end(mass).max(arb(0)).man_exp()
-        return int(mantissa) >> -int(exponent) if exponent < 0 else int(mantissa) << int(exponent)
+        return max(floor_of(mass), 0)  # exact: integers
 
     @staticmethod
     @proved_by("T222-lattice-on-a-circle")
@@ -306,16 +305,21 @@ class LatticeValues:
     @proved_by("T222-lattice-on-a-circle")
     def delta(self, epsilon: Fraction) -> Bounds:
         """infinity + D of the lower law <= delta(eps) <= infinity + D of the upper one; the grids' shifts move eps."""
-        witness, (most, least) = self.witness, self.infinities
+        witness = self.witness
         with ctx.workprec(witness.sum_bits):
             place = epsilon - self.shift * witness.step
             scale = (-ball(witness.tilt * place)).exp()
             (above, more), (below, less) = (side.sums(place, witness) for side in self.sides)
-            aliases = bound_aliases(*self.moments, place, witness)
-            upper = upper_end(most + scale * (above + more)).min(arb(1))
-            lower = lower_end(least + (scale * (below - less) - aliases).max(arb(0)))
-            budget = {"lattice": upper - lower, "truncation": most - least}
-            if not witness.in_integers:
-                budget.update(frequency_tail=scale * (more + less), aliasing=aliases, rounding=(
-                    scale * above).rad() + (scale * below).rad())
-            return Bounds(lower, upper, {name: upper_end(size) for name, size in budget.items()})
+            return self.bounds(scale * (above + more), scale * (below - less), bound_aliases(
+                *self.moments, place, witness), scale * (more + less), (scale * above).rad() + (scale * below).rad())
+
+    @proved_by("T222-lattice-on-a-circle")
+    def bounds(self, above: arb, below: arb, aliases: arb, tail: arb, rounding: arb) -> Bounds:
+        """From the upper law's sum and errors, and the lower law's less its errors; tail, rounding: for the budget."""
+        most, least = self.infinities
+        upper = upper_end(most + above).min(arb(1))
+        lower = lower_end(least + (below - aliases).max(arb(0)))
+        budget = {"lattice": upper - lower, "truncation": most - least}
+        if not self.witness.in_integers:
+            budget.update(frequency_tail=tail, aliasing=aliases, rounding=rounding)
+        return Bounds(lower, upper, {name: upper_end(size) for name, size in budget.items()})

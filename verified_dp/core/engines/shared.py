@@ -8,7 +8,7 @@ from typing import TypeVar, TypeVarTuple
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.kernel.balls import disc, upper_end
+from verified_dp.core.kernel.balls import disc, lower_end, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 
 FEW = 16
@@ -41,6 +41,12 @@ def gauss_rule(points: int) -> list[tuple[arb, arb]]:
     """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1], from the largest node to the smallest."""
     half = [arb.legendre_p_root(points, i, True) for i in range((points + 1) // 2)]
     return half + [(-node, weight) for node, weight in half[: points // 2][::-1]]
+
+
+def floor_of(x: arb) -> int:
+    """The largest integer at most the ball's lower end, whatever the working precision is."""
+    mantissa, exponent = lower_end(x).man_exp()
+    return int(mantissa) >> -int(exponent) if exponent < 0 else int(mantissa) << int(exponent)
 
 
 def all_powers(bases: Sequence[acb], count: int) -> list[list[acb]]:
