@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from verified_dp.core.kernel import exact
@@ -165,17 +164,13 @@ class _Search:
         self.spec, self.parameter, self.name, self.target, self.grid = spec, parameter, name, target, grid
         self.progress, self._stated = progress, seconds is not None
         self._budget = Budget(None if seconds is None else SEARCH_SHARE * seconds)
-        self._gaps: dict[int, float] = {}
+        self._gaps, self._goal = dict[int, float](), _level(target.delta)
         self._open: set[int] = set()  # places that were neither proved to meet nor to miss the target in time
 
     def at(self, value: Fraction) -> Spec:
         """The specification with this value."""
         composition = with_value(self.spec.composition, self.name, value)
         return Spec(self.spec.relation, composition, replace(self.target, title=f"{self.name} = {plain(value)}"))
-
-    @cached_property
-    def _goal(self) -> float:
-        return _level(self.target.delta)
 
     @property
     def _hurried(self) -> bool:

@@ -55,7 +55,8 @@ def choose_samples(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked
     model = float_loss(loss)
     saddle = choose_saddle(model, epsilon)
     target = saddle.log_delta - bits * math.log(2) - 3
-    c = _choose_tilt(model, epsilon, saddle.tilt, target) if asked.tilt is None else float(asked.tilt)
+    tilts = [share * saddle.tilt for share in _SHARES] if asked.tilt is None else [float(asked.tilt)]
+    c = min(tilts, key=lambda c: _least_period(model, epsilon, c, target))
     half_length = asked.half_length or dyadic(_least_period(model, epsilon, c, target) / 2, 12)
     period = 2 * float(half_length)
     right, left = _alias_exponents(model, epsilon, c, period)
@@ -75,11 +76,6 @@ def choose_samples(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked
     doubles = asked.bits is None and bits + lost + max(sizes) <= DOUBLE_BITS and fits(points)
     return SampleWitness(half_length, points, exact_tilt, ranges, near, far,
                          dyadic(right, 24), dyadic(left, 24), count, prec, doubles)
-
-
-def _choose_tilt(model: FloatLoss, epsilon: float, saddle: float, target: float) -> float:
-    """The share of the saddle point with the shortest period."""
-    return min((share * saddle for share in _SHARES), key=lambda c: _least_period(model, epsilon, c, target))
 
 
 def _exponents(model: FloatLoss, c: float) -> tuple[np.ndarray, np.ndarray]:
@@ -337,8 +333,10 @@ def choose_published(loss: ComposedLoss, epsilon: float, digits: int, asked: tup
                      tilt: float) -> tuple[Published, Published]:
     """Algorithm 1 with n and with 2n points: L and n as asked, else n by doubling until (7.4) shows the digits."""
     half_length, points = asked[0] or wide_enough(loss, epsilon), asked[1] or FEWEST_PUBLISHED
-    while asked[0] is None and _log_tail(loss, half_length) > _log_delta(loss, epsilon) - digits * math.log(10):
-        half_length *= 2
+    if asked[0] is None:
+        goal = choose_saddle(float_loss(loss), epsilon).log_delta - digits * math.log(10)
+        while (tail := estimate_tail(loss, half_length)) and math.log(tail) > goal:
+            half_length *= 2
     most = MOST_POINTS if is_smooth(loss) else MOST_CELLS
     coarse, fine = publish(loss, half_length, points, tilt), publish(loss, half_length, 2 * points, tilt)
     place = dyadic(epsilon, 52)
@@ -349,16 +347,6 @@ def choose_published(loss: ComposedLoss, epsilon: float, digits: int, asked: tup
         points *= 2
         coarse, fine = fine, publish(loss, half_length, 2 * points, tilt)
     return coarse, fine
-
-
-def _log_tail(loss: ComposedLoss, half_length: Fraction) -> float:
-    """log of (7.3); -inf where it does not apply, or is too small for a double."""
-    tail = estimate_tail(loss, half_length)
-    return math.log(tail) if tail else -math.inf
-
-
-def _log_delta(loss: ComposedLoss, epsilon: float) -> float:
-    return choose_saddle(float_loss(loss), epsilon).log_delta
 
 
 def estimate_mesh(value: str, finer: str) -> float:

@@ -91,7 +91,9 @@ class FourierAccountant(Method):
             return PublishedCurve(loss, *choose_published(loss, as_float(epsilon), digits, (self.L, self.n), tilt))
         inside = _inside(loss, epsilon)
         witness, bounds = self._prove(loss, inside, digits * math.log2(10), budget)
-        known = tuple((place, bounds(place)) for place in _places(inside))
+        shifts = (0, 1, -1, 16, -16) if inside > 0 else (0,)  # far from there these places help by monotony
+        places = [inside * (1 + Fraction(shift, 256)) for shift in shifts]
+        known = tuple((place, bounds(place)) for place in places)
         half_length, points = self._published_grid(loss, epsilon, witness)
         return FourierCurve(loss, bounds, known, witness, publish(loss, half_length, points, tilt))
 
@@ -208,11 +210,6 @@ def _inside(loss: ComposedLoss, epsilon: Fraction) -> Fraction:
     """eps, or where it is past the largest loss, and nothing is left to compute there, a place before that."""
     largest = loss.enclose_largest_loss()
     return epsilon if largest is None or ball(epsilon) < largest else dyadic(0.75 * max(float(largest), 0.0))
-
-
-def _places(epsilon: Fraction) -> list[Fraction]:
-    """eps and places near it, where the bounds are narrow: far from there they help by monotony."""
-    return [epsilon, *(epsilon * (1 + sign * Fraction(1, 2**k)) for k in (4, 8) for sign in (1, -1) if epsilon > 0)]
 
 
 def _seconds(witness: SampleWitness | FourierWitness) -> float:

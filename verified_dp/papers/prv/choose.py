@@ -168,7 +168,7 @@ class PRVPlan:
         if asked.mesh is not None:
             points = 2 * max(math.ceil(exact_domain / asked.mesh), 4)
             return points * asked.mesh / 2, points
-        wanted = self.errors.eps_error or self._finest_error()
+        wanted = self.errors.eps_error or dyadic(2.0**-self.bits / (2 * max(self.saddle_tilt, 1e-3)))
         mesh = self.errors.mesh(float(wanted))
         most = LARGEST_GRID if self.errors.eps_error is not None else asked.most
         points = 2 ** max(math.ceil(math.log2(2 * float(exact_domain) / mesh)), 4)
@@ -177,10 +177,6 @@ class PRVPlan:
                               "for a larger eps_error, or use auto")
         points = min(points, most)
         return (exact_domain, points) if asked.domain is not None or points == most else _shrunk(mesh, points)
-
-    def _finest_error(self) -> Fraction:
-        """eps_error that costs a relative width of 2^-bits."""
-        return dyadic(2.0**-self.bits / (2 * max(self.saddle_tilt, 1e-3)))
 
     @staticmethod
     def _range(ends: tuple[Fraction, Fraction], step: Fraction, points: int) -> tuple[int, int]:

@@ -100,7 +100,7 @@ class PRVAccountant(Method):
         """(L, the profile that Lemma 5.4 reads, whether (7) is certified): Remark 5.6, or Chernoff bounds."""
         if self.window == "chernoff":
             return (plan.least_domain(plan.epsilon) if self.domain is None else float(self.domain)), None, None
-        if may_be_infinite(loss):
+        if not all(one.enclose_infinity_mass().is_zero() for one in both_orders(loss)):
             raise Unsupported("Remark 5.6 finds no domain where there is mass at infinity: use window=chernoff")
         error, shift = plan.errors.delta_error, self.eps_error or Fraction(1, 10)
         if self.domain is None:
@@ -146,11 +146,6 @@ def affordable(points: int, loss: ComposedLoss, bound: str, budget: Budget) -> i
 def both_orders(loss: ComposedLoss) -> tuple[ComposedLoss, ComposedLoss]:
     """The loss, and that of the swapped pair."""
     return loss, loss.in_order(SWAPPED[loss.order])
-
-
-def may_be_infinite(loss: ComposedLoss) -> bool:
-    """Whether there may be mass at infinity, in either order."""
-    return not all(one.enclose_infinity_mass().is_zero() for one in both_orders(loss))
 
 
 def alone(law: Law) -> ComposedLoss:
