@@ -237,14 +237,19 @@ def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, tar
     return step, points * step / 2
 
 
-def window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float) -> tuple[float, float]:
-    """Exponents that bound what lies right and left of the window below e^-60 of the Chernoff bound at c, or best."""
+def window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float, target: float | None = None,
+                     lift: float = 0.0) -> tuple[float, float]:
+    """Exponents that bound what lies right and left of the window below e^target, or best.
+
+    target: 60 below the logarithm of the Chernoff bound at c where it is None. lift: of what is left of the window.
+    """
     right, k_right = moment_tables(model, c, 1)
     left, k_left = moment_tables(model, c, -1)
     wrapped = k_right - right * epsilon - (right - c) * 2 * half_length
     past = np.maximum(k_right - right * max(half_length, epsilon), wrapped)
-    target = float(k_right[0]) - c * epsilon - 60
-    return smallest_exponent(right, past, target), smallest_exponent(-left, k_left + left * half_length, target)
+    target = float(k_right[0]) - c * epsilon - 60 if target is None else target
+    before = k_left + (left - lift) * half_length
+    return smallest_exponent(right, past, target), smallest_exponent(-left, before, target)
 
 
 def smallest_exponent(exponents: np.ndarray, logs: np.ndarray, target: float) -> float:
