@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +20,7 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Claim, Composition, Sampled, Spec
 from verified_dp.core.kernel.ends import End, end_of
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.kernel.exact import MAX_COUNT, MAX_DIGITS, Number, fraction_text
+from verified_dp.core.kernel.exact import MAX_COUNT, MAX_DIGITS, Number
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.ends import readable
@@ -107,15 +108,9 @@ def _digits(digits: int) -> int:
 
 def plain(value: Fraction) -> str:
     """The short exact decimal of a value of a grid."""
-    whole = fraction_text(value)
-    if "/" not in whole:
-        return whole
-    places = next(n for n in range(2 * FARTHEST) if 10**n % value.denominator == 0)
-    text = str(value.numerator * 10**places // value.denominator)
-    if places < len(text) + 4:
-        text = text.zfill(places + 1)
-        return f"{text[:-places]}.{text[-places:]}"
-    return f"{text[0]}{'.' * (len(text) > 1)}{text[1:]}e-{places - len(text) + 1}"
+    context = Context(prec=4 * FARTHEST)
+    number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return format(number, "f" if number.adjusted() >= -4 else "e")
 
 
 @dataclass(frozen=True)
