@@ -6,9 +6,10 @@ short runs of eps, between which they are convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -22,8 +23,8 @@ from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.turns import contracted, turned_sums
 
-_REACH = 2.0
-"""A run of eps is so short that no bound of an error falls by more than a factor e^_REACH along it."""
+_REACH = 8.0
+"""A run of eps is so short that the bound of all errors falls by no more than this factor along it."""
 
 Term = tuple[arb, int]
 """(s, j): the function s e^{-x_j eps}, s >= 0."""
@@ -63,8 +64,16 @@ def enclose_along(values: Any, epsilons: Sequence[Fraction]) -> list[Bounds]:
         from verified_dp.search import along_atoms  # of atoms and pieces alone
 
         found: list[Bounds] = getattr(along_atoms, _ATOMS[name])(values, epsilons)
-        return found
-    return [values.delta(epsilon) for epsilon in epsilons]
+    else:
+        found = [values.delta(epsilon) for epsilon in epsilons]
+    return with_one_budget(found)
+
+
+def with_one_budget(found: Sequence[Bounds]) -> list[Bounds]:
+    """The same bounds, each with the largest share of every source of error in any of them."""
+    names = dict.fromkeys(name for one in found for name in one.budget)
+    budget = {name: largest([one.budget.get(name, arb(0)) for one in found]) for name in names}
+    return [replace(one, budget=budget) for one in found]
 
 
 _ATOMS = {"LatticeValues": "along_lattice", "ClosedFormValues": "along_closed_form"}
@@ -148,31 +157,35 @@ def errors_of_rays(values: RaysValues) -> Errors:
                           "panels": panels, "frequency_tail": beyond})
 
 
-def _runs(epsilons: Sequence[Fraction], reach: float) -> Iterator[tuple[int, int]]:
-    """(first, behind the last) of runs that are at most so long, about."""
-    first, places = 0, [float(epsilon) for epsilon in epsilons]
-    for i, place in enumerate(places):
-        if place - places[first] > reach:
-            yield first, i
-            first = i
-    yield first, len(places)
+def _runs(size: Callable[[int], dict[str, arb]], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """(first, last) of runs along which the sum of the errors falls by no more than _REACH, or of two eps."""
+    before, after = (sum(size(i).values(), arb(0)) for i in (first, last))
+    if last - first <= 1 or before <= _REACH * after:
+        yield first, last
+        return
+    middle = (first + last) // 2
+    yield from _runs(size, first, middle)
+    yield from _runs(size, middle, last)
 
 
 @proved_by("T225-along", "T33-sum-and-errors")
 def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Errors, least: arb) -> list[Bounds]:
-    """The bounds at each eps: a run's errors are the larger ones of those at its first eps and at the next one's."""
-    found, top = list[Bounds](), len(totals) - 1
-    runs = list(_runs(epsilons, _REACH / max(*map(float, errors.rates), 1e-300))) if totals else []
+    """The bounds at each eps: a run's errors are the larger ones of those at its first and its last eps."""
+    found = list[Bounds]()
+
+    @cache
+    def size(i: int) -> dict[str, arb]:
+        return errors.bound(ball(epsilons[i]))
+
     with ctx.workprec(BOUND_BITS):
-        ends = {min(i, top) for run in runs for i in run}  # exact: integers
-        sizes = {i: errors.bound(ball(epsilons[i])) for i in ends}
-    for first, end in runs:
+        runs = list(_runs(size, 0, len(totals) - 1)) if totals else []
+    for first, last in runs:
         with ctx.workprec(BOUND_BITS):
-            right = sizes[min(end, top)]  # exact: integers
-            both = {name: size.max(right[name]) for name, size in sizes[first].items()}
-            around = sum((size for name, size in both.items() if name not in errors.above_only), arb(0))
+            both = {name: one.max(size(last)[name]) for name, one in size(first).items()}
+            around = sum((one for name, one in both.items() if name not in errors.above_only), arb(0))
             under = around + sum((both[name] for name in errors.above_only if name in both), arb(0))
-        budget = {**both, "rounding": largest([total.rad() for total in totals[first:end]])}
+        own = totals[first:last + (last == len(totals) - 1)]
+        budget = {**both, "rounding": largest([total.rad() for total in own])}
         found += [Bounds(lower_end(total - under).max(least).max(arb(0)), upper_end(total + around).min(arb(1)), budget)
-                  for total in totals[first:end]]
+                  for total in own]
     return found
