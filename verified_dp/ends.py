@@ -100,10 +100,13 @@ def readable_ends(lower: arb, upper: arb) -> tuple[ReadableDyadic, ReadableDyadi
     low, high = lower.lower(), upper.upper()
     if not (low.is_finite() and high.is_finite() and low <= high):
         raise InconsistentEnclosures(f"no number is at least {lower} and at most {upper}")
-    found = ReadableDyadic.__new__(ReadableDyadic), ReadableDyadic.__new__(ReadableDyadic)
-    for one, end in zip(found, (low, high), strict=True):
-        mantissa, exponent = end.man_exp()  # the mantissa is odd, or both are 0
-        vars(one).update(mantissa=int(mantissa), exponent=int(exponent), is_infinite=False)
+    return _unchecked(low), _unchecked(high)
+
+
+def _unchecked(end: arb) -> ReadableDyadic:
+    """The number of an exact finite ball: its mantissa is odd, or it is 0 with exponent 0."""
+    found, (mantissa, exponent) = object.__new__(ReadableDyadic), end.man_exp()
+    vars(found).update(mantissa=int(mantissa), exponent=int(exponent), is_infinite=False)
     return found
 
 

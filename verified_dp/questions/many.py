@@ -27,10 +27,9 @@ from verified_dp.core.kernel.balls import ball, lower_end, upper_dyadic, upper_e
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.evaluation import Ends
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
-from verified_dp.ends import readable, readable_ends
+from verified_dp.ends import ReadableEnd, readable, readable_ends
 from verified_dp.questions.curve import middle_first
 from verified_dp.search.answer import Answer
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at
@@ -63,7 +62,7 @@ REACHED, APART = 64, 1.001
 class Found:
     """Ends of what was asked, the order that has it, the method of its answer there, and the errors on delta."""
 
-    ends: Ends
+    ends: tuple[ReadableEnd, ReadableEnd]
     order: str
     method: str
     budget: Mapping[str, Dyadic]
@@ -206,10 +205,11 @@ class Many:
                 above.note(epsilons[i], known[0].upper)
         return unshown(left)
 
-    def _found(self, ends: Ends, order: Following, bounds: Bounds, method: str, alike: bool = False) -> Found:
+    def _found(self, ends: tuple[ReadableEnd, ReadableEnd], order: Following, bounds: Bounds, method: str,
+               alike: bool = False) -> Found:
         """alike: whether the other orders have the same."""
         if self._budget[0] is not bounds.budget:
-            self._budget = bounds.budget, {name: readable(upper_dyadic(size)) for name, size in bounds.budget.items()}
+            self._budget = bounds.budget, {name: upper_dyadic(size) for name, size in bounds.budget.items()}
         both = self._same or (alike and len(self._orders) > 1)
         return Found(ends, "both" if both else order.loss.order, method, self._budget[1])
 
@@ -442,7 +442,7 @@ def _place(epsilon: Fraction) -> tuple[float, Fraction]:
     return as_float(epsilon), epsilon
 
 
-def _ends(bounds: Bounds) -> Ends:
+def _ends(bounds: Bounds) -> tuple[ReadableEnd, ReadableEnd]:
     """Those of `Bounds.ends`."""
     known = bounds.exact_lower is not None or bounds.exact_upper is not None
     low, high = bounds.ends() if known else readable_ends(bounds.lower, bounds.upper)

@@ -23,8 +23,8 @@ from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.turns import contracted, turned_sums
 
-_REACH = 8.0
-"""A run of eps is so short that the bound of all errors falls by no more than this factor along it."""
+_REACH = 3.0
+"""By how much a bound of errors may differ along half of a run of eps."""
 
 Term = tuple[arb, int]
 """(s, j): the function s e^{-x_j eps}, s >= 0."""
@@ -158,19 +158,27 @@ def errors_of_rays(values: RaysValues) -> Errors:
 
 
 def _runs(size: Callable[[int], dict[str, arb]], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """(first, last) of runs along which the sum of the errors falls by no more than _REACH, or of two eps."""
-    before, after = (sum(size(i).values(), arb(0)) for i in (first, last))
-    if last - first <= 1 or before <= _REACH * after:
-        yield first, last
-        return
+    """(first, last) of runs at whose ends the sum of the errors is at most _REACH times that in the middle.
+
+    The last eps of one is the first of the next, or comes after (first, first), where neighbours differ by more.
+    """
     middle = (first + last) // 2
-    yield from _runs(size, first, middle)
-    yield from _runs(size, middle, last)
+    before, inside, after = (sum(size(i).values(), arb(0)) for i in (first, middle, last))
+    if before.max(after) <= _REACH * inside:
+        yield first, last
+    elif last - first <= 1:
+        yield first, first
+    else:
+        yield from _runs(size, first, middle)
+        yield from _runs(size, middle, last)
 
 
 @proved_by("T225-along", "T33-sum-and-errors")
 def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Errors, least: arb) -> list[Bounds]:
-    """The bounds at each eps: a run's errors are the larger ones of those at its first and its last eps."""
+    """The bounds at each eps: a run's errors are the larger ones of those at its first and its last eps.
+
+    A run answers the eps before the first one of the next, which are none behind its own last.
+    """
     found = list[Bounds]()
 
     @cache
@@ -178,13 +186,14 @@ def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Er
         return errors.bound(ball(epsilons[i]))
 
     with ctx.workprec(BOUND_BITS):
-        runs = list(_runs(size, 0, len(totals) - 1)) if totals else []
-    for first, last in runs:
+        top = len(totals) - 1
+        runs = [*(_runs(size, 0, top) if top > 0 else ()), *([(top, top)] if totals else [])]
+    for (first, last), (end, _) in pairwise([*runs, (len(totals), 0)]):
         with ctx.workprec(BOUND_BITS):
             both = {name: one.max(size(last)[name]) for name, one in size(first).items()}
             around = sum((one for name, one in both.items() if name not in errors.above_only), arb(0))
             under = around + sum((both[name] for name in errors.above_only if name in both), arb(0))
-        own = totals[first:last + (last == len(totals) - 1)]
+        own = totals[first:end]
         budget = {**both, "rounding": largest([total.rad() for total in own])}
         found += [Bounds(lower_end(total - under).max(least).max(arb(0)), upper_end(total + around).min(arb(1)), budget)
                   for total in own]
