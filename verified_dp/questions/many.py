@@ -198,7 +198,7 @@ class Many:
                                                    if least[i] > 0}):
                     above.add(answer.epsilon, answer)
                 left = unshown(left)
-                if len(left) >= FEW:
+                if len(left) >= 2 * FEW:  # some more may follow from one that is asked
                     other.serve([epsilons[i] for i in range(left[0], left[-1] + 1)], ROUGH, self._method, budget)
         for i, known in zip(left, other.along([epsilons[i] for i in left], 1.0, self._method), strict=True):
             if known is not None:

@@ -106,20 +106,25 @@ def _along_rays(values: RaysValues, epsilons: Sequence[Fraction]) -> list[Bounds
 
 @proved_by("T225-along")
 def _ray_sums(ray: RayValues, at: Sequence[arb]) -> list[acb]:
-    """Enclose the sums of a ray's terms times e^{-z eps}: a level's offsets are twice the last one's."""
-    phases, total = [[(-offset * x).exp() for x in at] for offset in ray.offsets], [acb(0)] * len(at)
+    """Enclose the sums of a ray's terms times e^{-z eps}: a level's offsets and stride are twice the last one's."""
+    many, (first, end) = len(ray.offsets), ray.levels[0].ends
+    phases = [[(-offset * x).exp() for x in at] for offset in ray.offsets[:(many + 1) // 2]]
+    phases += [[1 / phase for phase in row] for row in phases[:many // 2][::-1]]  # at the opposite offsets
+    halves = [(-(end - first) / (2 * len(ray.levels[0].middles)) * x).exp() for x in at]
+    starts, total = [(-ray.levels[0].middles[0] * x).exp() for x in at], [acb(0)] * len(at)
     for n, level in enumerate(ray.levels):
         phases = [[phase * phase for phase in row] for row in phases] if n else phases
-        first, stride = level.middles[0], level.ends[1] - level.ends[0]
-        leaps = all_powers([(-(stride * x) / len(level.middles)).exp() for x in at], len(level.middles))
-        starts = [(-first * x).exp() for x in at]
+        strides = [half * half for half in halves]
+        leaps = all_powers(strides, len(level.middles) + 1)
         if len(level.middles) > len(phases):
-            middles = [[start * leap for start, leap in zip(starts, row, strict=True)] for row in leaps]
+            middles = [[start * leap for start, leap in zip(starts, row, strict=True)] for row in leaps[:-1]]
             sums = contracted((level.terms.transpose() * acb_mat(middles)).tolist(), phases)
         else:
-            found = contracted((level.terms * acb_mat(phases)).tolist(), leaps)
+            found = contracted((level.terms * acb_mat(phases)).tolist(), leaps[:-1])
             sums = [start * one for start, one in zip(starts, found, strict=True)]
         total = [x + y for x, y in zip(total, sums, strict=True)]
+        starts = [start * leap * half for start, leap, half in zip(starts, leaps[-1], halves, strict=True)]
+        halves = strides
     return total
 
 

@@ -51,7 +51,7 @@ MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
 PER_TERM, EACH = 2e-7, 0.05
 """Seconds for one term of a sum at one eps, and for each eps, where a question of its own may take as many."""
-RATIO, FEW_TIMES = 30.0, 8.0
+RATIO, FEW_TIMES = 30.0, 16.0
 """How many times the first eps the last one may be for one pair of rays; the largest sum of least losses, for all."""
 FARTHER = 30.0
 """By how much less log delta is held to be where it was lost in its error."""
@@ -71,6 +71,8 @@ class Served(NamedTuple):
 
 def _bounds_along(answer: Answer, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """What the answer says of each of these growing eps."""
+    if not epsilons:
+        return []
     if answer.ends is None:
         with suppress(Undecided):
             return enclose_along(answer.values, epsilons)
