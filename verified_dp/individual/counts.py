@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,6 +150,7 @@ def checked_counts(counts: object) -> Counts:
     return counts
 
 
+@lru_cache(16)
 def square_ends(training: Training, parts: int) -> np.ndarray:
     """r^2 at the ends of the buckets in units of 2^-32, exact."""
     unit = 2 ** (UNIT_BITS - SPLIT_BITS)
