@@ -18,6 +18,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -82,7 +83,7 @@ def asked(case: Case, accountant: str, quantity: str) -> Iterator[dict[str, Any]
 def run_alone(case: Case, accountant: str, options: argparse.Namespace,
               quantities: Sequence[str] = QUANTITIES) -> dict[str, Any]:
     """The questions in a process of their own; {} where the accountant has no such mechanism."""
-    words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant, quantities])]
+    words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant, quantities, options.seconds])]
     before = accountant.startswith("before") and options.before
     place = os.environ | ({"PYTHONPATH": str(before)} if before else {})
     begun, answers, lines = list[str](), dict[str, Any](), Queue[str]()
@@ -90,24 +91,25 @@ def run_alone(case: Case, accountant: str, options: argparse.Namespace,
                                                          env=place) as process:
         Thread(target=lambda: [*map(lines.put, process.stdout or ()), lines.put("")], daemon=True).start()
         try:
-            while line := lines.get(timeout=options.seconds if begun else LOADING + options.seconds):
+            while line := lines.get(timeout=LOADING + CLOCK * options.seconds):
                 found = json.loads(line)
                 begun.append(found.pop("quantity"))
                 answers |= {begun[-1]: found} if found else {}
         except Empty:
             process.kill()
+        if process.wait() in (-signal.SIGKILL, -signal.SIGPROF):
             answers.setdefault(begun[-1] if begun else quantities[0], {"error": f"more than {options.seconds:.0f} s"})
             left = [one for one in quantities if one not in (begun or quantities)]
             return answers | (run_alone(case, accountant, options, left) if left else {})
-        if process.wait():
+        if process.returncode:
             errors.seek(0)
             said = errors.read().strip()[-200:] or "no answer"
             answers |= {one: {"error": said} for one in quantities if one not in answers}
     return answers
 
 
-LOADING = 30.0
-"""Seconds for a process to load what it needs (torch)."""
+LOADING, CLOCK = 30.0, 10.0
+"""Seconds for a process to load what it needs (torch); and how often the processor's limit the clock's is."""
 
 
 def answer_one(words: str) -> None:
@@ -116,13 +118,14 @@ def answer_one(words: str) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     warnings.simplefilter("ignore")  # the peers' overflow warnings
-    name, accountant, quantities = json.loads(words)
+    name, accountant, quantities, seconds = json.loads(words)
     case = next(case for case in CASES if case.name == name)
     if accountant:
         word = accountant.split()[0]
         import_module(MODULES.get(word, word))  # no part of an answer's time
     for quantity in quantities:
         print(json.dumps({"quantity": quantity}), flush=True)
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor; then the process ends
         for answer in [points_of_a_curve(case)] if quantity == CURVE else asked(case, accountant, quantity):
             print(json.dumps({"quantity": quantity, **answer}), flush=True)
 
@@ -168,7 +171,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only the cases whose name or axis contains this")
     parser.add_argument("--accountants", default="", help="only those whose names contain one of these, with commas")
     parser.add_argument("--before", type=Path, help="the folder of another version of this package, to compare with")
-    parser.add_argument("--seconds", type=float, default=30.0, help="limit of one question, all of its calls")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of the processor, limit of one question")
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--page", type=Path, help="write it, and its CSV, where all cases and accountants were asked")
