@@ -154,7 +154,9 @@ def checked_counts(counts: object) -> Counts:
 def square_ends(training: Training, parts: int) -> np.ndarray:
     """r^2 at the ends of the buckets in units of 2^-32, exact."""
     unit = 2 ** (UNIT_BITS - SPLIT_BITS)
-    return np.array([int(square * unit) for square in training.square_edges(parts)], dtype=np.int64)
+    ends = np.array([int(square * unit) for square in training.square_edges(parts)], dtype=np.int64)
+    ends.setflags(write=False)
+    return ends
 
 
 @proved_by("T116-variance-interpolation")
