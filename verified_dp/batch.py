@@ -101,6 +101,7 @@ def _each(sources: Sources, work: Callable[[Spec], Answer], executor: Executor |
             answered = chain.from_iterable(pool.map(partial(_answered, work), pieces))
         for done in read:
             yield Done(done.name, None, done.error) if done.answer is None else next(answered)
+        yield from answered  # nothing more, but an executor's generator ends before the executor
 
 
 @contextmanager
