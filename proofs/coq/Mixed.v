@@ -10,7 +10,7 @@
      zcdp_private: adaptive mechanisms that are (xi, rho)-zCDP. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Chernoff Checker Link Integral Normal Space Moments Enclosures SampledGaussian Events Guaranteed Zcdp Extract Mechanism.
+From VerifiedDP Require Import Law HockeyStick Chernoff Checker Link Integral Normal Space Moments Enclosures SampledGaussian Events Discrete Guaranteed Zcdp Extract Mechanism.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -56,25 +56,31 @@ Lemma private_curve {T} (A : integral T) e d P Q a : 0 <= e -> 0 <= d <= 1 -> pr
   upto A (fun y => pos (P y - a * Q y)) (worst e d a).
 Proof. intros He Hd [P0 [Q0 [P1 [Q1 [H1 H2]]]]]. now apply worst_bounds. Qed.
 
-(* P and Q are as far apart as Laplace noise on numbers that differ by r scales, or less *)
-Definition laplace_pair {T} (A : integral T) (r : R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
-  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (lap r a) /\ upto A (fun y => pos (Q y - a * P y)) (lap r a).
-(* P and Q are as far apart as outputs with these probabilities, or less *)
-Definition outputs_pair {T} (A : integral T) (ps qs : list Z) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
-  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (apart ps qs a) /\ upto A (fun y => pos (Q y - a * P y)) (apart qs ps a).
+(* P and Q are densities of outputs with at most these curves *)
+Definition curves_pair {T} (A : integral T) (c c' : R -> R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
+  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (c a) /\ upto A (fun y => pos (Q y - a * P y)) (c' a).
+(* they are as far apart as Laplace noise on numbers that differ by r scales, or less; as outputs with these probabilities;
+   as discrete noise on whole numbers that differ by D *)
+Definition laplace_pair {T} (A : integral T) r := curves_pair A (lap r) (lap r).
+Definition outputs_pair {T} (A : integral T) ps qs := curves_pair A (apart ps qs) (apart qs ps).
+Definition discrete_pair {T} (A : integral T) square r D := curves_pair A (discrete_curve square r D) (discrete_curve square r D).
 Definition meets {T} (A : integral T) (g : guaranteed_step) (P Q : T -> R) :=
   match g_source g with
   | Any => private_pair A (g_eps g) (g_delta g) P Q
   | Laplace_noise => laplace_pair A (g_eps g) P Q
   | Outputs ps qs => outputs_pair A ps qs P Q
+  | Whole square D _ => discrete_pair A square (g_eps g) D P Q
   end.
 Lemma meets_base {T} (A : integral T) g P Q : 0 <= g_eps g -> 0 <= g_delta g <= 1 -> meets A g P Q ->
   ((forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\ is_int A P 1 /\ is_int A Q 1) /\ forall a,
   upto A (fun y => pos (P y - a * Q y)) (base (g_source g) Remove (g_eps g) (g_delta g) a) /\ upto A (fun y => pos (Q y - a * P y)) (base (g_source g) Add (g_eps g) (g_delta g) a).
-Proof. unfold meets. intros He Hd. destruct (g_source g); cbn [base]; intros K.
-  - split; [repeat split; apply K|]. intros a. split; apply private_curve; auto. now apply private_sym.
-  - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4.
-  - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4. Qed.
+Proof. unfold meets. intros He Hd K. destruct (g_source g); cbn [base].
+  1:{ split; [repeat split; apply K|]. intros a. split; apply private_curve; auto. now apply private_sym. }
+  all: destruct K as [K0 [K1 [K2 [K3 K4]]]]; repeat split; auto; apply K4. Qed.
+(* Discrete noise on a whole number is such a step. *)
+Theorem discrete_noise_exact square r D c c' : 0 < r -> (Z.abs (c - c') <= D)%Z -> discrete_pair counts square r D (discrete square r c) (discrete square r c').
+Proof. intros R H. split; [intros; now apply noise_ge0|]. split; [intros; now apply noise_ge0|]. split; [now apply noise_int|]. split; [now apply noise_int|].
+  intros a. split; apply discrete_exact; auto. lia. Qed.
 
 Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g | _ => 1 end.
 Section Mixed.
@@ -109,7 +115,7 @@ Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) 
     + intros b. apply left_int, normals_int. lra.
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
-  - destruct Sa as [He [Hd _]]. assert (K := fun b z => meets_base B g _ _ He Hd (other_meets h g NT b z)).
+  - destruct Sa as [He [Hd Hs]]. assert (K := fun b z => meets_base B g _ _ He Hd (other_meets h g NT b z)).
     apply (sampled_within_one (either (space d) B) o (g_q g) (base (g_source g) o (g_eps g) (g_delta g))); auto.
     + intros. now apply base_ge0.
     + intros b [y|y]; simpl; [lra|]. apply (K b x).

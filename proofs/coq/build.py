@@ -31,7 +31,7 @@ HASH = BUILD / "formal-checker.sha256"
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
-    "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Outputs",
+    "Discrete", "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Outputs",
     "Means", "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum", "InstanceData", "Instances",
     "GaussianDigits",
 )
@@ -52,6 +52,7 @@ THEOREMS = {
     "Enclosures": ("expo_ok", "area_ok"),
     "SampledGaussian": ("curve_int", "grid_above", "covers_ok"),
     "Events": ("gain_int", "by_event_ok", "below_grid_ok", "covers_below_ok"),
+    "Discrete": ("discrete_exact", "discrete_gain_int", "excess_window_ok", "dot_discrete_ok"),
     "Guaranteed": ("worst_bounds", "lap_lined", "covers_guarantee_ok", "by_outputs_ok", "by_worst_ok"),
     "Laplace": ("covers_laplace_below_ok",),
     "Zcdp": ("by_moment_ok",),
@@ -63,7 +64,7 @@ THEOREMS = {
     "Replace": ("replaced_batch", "batch_bound", "fixed_batch_private", "gaussians_replace_private",
                 "sampled_gaussian_replace_private"),
     "Mixed": ("mixed_private", "guarantees_private", "bounded_ratio", "bounded_range_pure", "laplace_pure",
-              "laplace_exact", "gdp_private", "zcdp_private"),
+              "laplace_exact", "discrete_noise_exact", "gdp_private", "zcdp_private"),
     "Refuted": ("attained", "lifted", "sampled_gaussian_not_private", "sampled_gaussian_zero_not_private",
                 "sampled_gaussian_replace_not_private", "gaussian_not_private", "gaussian_replace_not_private"),
     "LaplaceRefuted": ("lap_gain_int", "laplace_not_private"),

@@ -6,20 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
-from math import isqrt, lcm
+from math import ceil, isqrt, lcm
 
 from flint import arb, ctx
 
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
-from verified_dp.core.families.discrete.mechanism import DiscreteLaplace
-from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian, DiscreteLaplace
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
-from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.balls import ball, integer_above, normal_tail
 from verified_dp.core.kernel.composition import Relation, Spec
 from verified_dp.core.kernel.gaussian import GaussianLoss
@@ -27,7 +28,7 @@ from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian
 
 DIRECTIONS = ("remove", "add")
-HINTED = ("sampled", "replaced", "batch", "guarantee", "laplace", "outputs", "zcdp")
+HINTED = ("sampled", "replaced", "batch", "guarantee", "laplace", "outputs", "discrete", "zcdp")
 """How rows of steps begin, which have hints at their end."""
 MAX_KINDS = 64
 """Of steps in a formal part."""
@@ -160,7 +161,9 @@ class GuaranteeStep:
     """A step that is (epsilon, delta)-private, on a random batch; order: remove or add.
 
     source "laplace": Laplace noise on a number that one record changes by at most epsilon scales; delta is 0. source
-    "outputs": finitely many, whose weights with the record and without it are stated.
+    "outputs": finitely many, whose weights with the record and without it are stated. source "discrete-laplace" and
+    "discrete-gaussian": noise of mass ~ e^(-epsilon |k|) and e^(-epsilon k^2) on a whole number that one record changes
+    by at most `shift`.
     """
 
     order: str
@@ -169,18 +172,25 @@ class GuaranteeStep:
     delta: Fraction
     source: str = "guarantee"
     weights: tuple[tuple[int, int], ...] = ()
+    shift: int = 0
 
     def is_known(self, side: str, *, by_law: bool) -> bool:
-        """Laws from above, Laplace noise's too from below, as are points of outputs and of what is not sampled."""
+        """Laws from above, those of noise also from below, as are points of outputs and of what is not sampled."""
         if side == "above" or by_law:
-            return by_law and (side == "above" or (self.source == "laplace" and self.probability == 1))
+            noisy = self.source not in ("guarantee", "outputs")
+            return by_law and (side == "above" or (noisy and self.probability == 1))
         return self.source == "outputs" or (self.source == "guarantee" and self.probability == 1)
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
-        """What the program reads of it, and hints: bits, terms of a series."""
+        """What the program reads of it, and hints: how far a window reaches, bits, terms of a series."""
         bits = _compared_bits((low + count) * step, bits)
         yield self.source
-        yield from [*self._numbers(), bits, bits // 2]
+        yield from [*self._numbers(), *([self.reach(bits)] if self.shift else []), bits, bits // 2]
+
+    def reach(self, bits: int) -> int:
+        """A whole number beyond which discrete noise, also of a neighbour, has a mass of about 2^-bits or less."""
+        far = Fraction(7 * bits, 10) / self.epsilon
+        return self.shift + 1 + (isqrt(ceil(far)) if self.source == "discrete-gaussian" else ceil(far))
 
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
         """The same for one point of the curve."""
@@ -195,6 +205,8 @@ class GuaranteeStep:
             yield from number.as_integer_ratio()
         if self.weights:
             yield from [len(self.weights), *(p for p, _ in self.weights), *(q for _, q in self.weights)]
+        if self.shift:
+            yield self.shift
 
 
 @dataclass(frozen=True)
@@ -311,11 +323,25 @@ def _laplace(law: LaplaceLoss, order: str, side: str, bits: int) -> GuaranteeSte
 
 
 @stepped.register
-def _sampled_laplace(law: SampledLaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    known = order in DIRECTIONS and law.order == order
-    if known and isinstance(law.base, LaplaceLoss) and law.probability:
-        return GuaranteeStep(order, law.probability, law.base.ratio, Fraction(0), "laplace")
-    return None
+def _discrete_laplace(law: DiscreteLaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    known = order if order in DIRECTIONS else DIRECTIONS[0]
+    return GuaranteeStep(known, Fraction(1), 1 / law.scale, Fraction(0), "discrete-laplace", shift=law.sensitivity)
+
+
+@stepped.register
+def _discrete_gaussian(law: DiscreteGaussianLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    known, rate = order if order in DIRECTIONS else DIRECTIONS[0], 1 / (2 * law.sigma_squared)
+    return GuaranteeStep(known, Fraction(1), rate, Fraction(0), "discrete-gaussian", shift=law.sensitivity)
+
+
+@stepped.register
+def _sampled_noise(law: SampledLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    """Of these kinds, at the rate."""
+    if order not in DIRECTIONS or law.order != order or not law.probability:
+        return None
+    known = isinstance(law.base, LaplaceLoss | DiscreteGaussianLoss)
+    step = stepped(law.base, order, side, bits) if known else None
+    return replace(step, probability=law.probability) if isinstance(step, GuaranteeStep) else None
 
 
 @stepped.register
@@ -339,23 +365,24 @@ def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
 def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
     """Laws above steps of which mixed_private, guarantees_private and gaussians_replace_private in proofs/coq speak.
 
-    Gaussians, one by one; Laplace noise on one number; finitely many outputs; mechanisms of which a guarantee is
-    stated. Where the claimed delta is 0 only the largest losses matter, and steps with bounded ones count as a
-    guarantee. Sampled or Gaussian steps: one record more or less. Gaussians, some sampled, also
-    replaced. Gaussians of one kind: none (see T15).
+    Gaussians, one by one; Laplace or discrete noise on one number; finitely many outputs; mechanisms of which a
+    guarantee is stated. Where the claimed delta is 0 only the largest losses matter, and steps with bounded ones count
+    as a guarantee. Sampled or Gaussian steps: one record more or less. Gaussians, some sampled, also replaced.
+    Gaussians of one kind: none (see T15).
     """
     steps, pure = spec.composition.parts, spec.claim is not None and spec.claim.delta == 0
     found: dict[Law, int] = {}
     for step, count in steps:
         inner, share = (step.mechanism, step.probability) if isinstance(step, PoissonSampled) else (step, Fraction(1))
         law = _stated(inner, share, order, pure=pure)
-        if law is None or (order not in DIRECTIONS and isinstance(law, SampledAtomicLoss | SampledLaplaceLoss)):
+        if law is None or (order not in DIRECTIONS and isinstance(law, SampledAtomicLoss | SampledLoss)):
             return ()
         found[law] = found.get(law, 0) + count
     kinds, neighbours = {type(law) for law in found}, (Relation.REMOVE, Relation.ADD, Relation.ADD_OR_REMOVE)
     merged = kinds in ({GaussianLoss}, {SampledGaussianLoss})
     replaced = spec.relation is Relation.REPLACE and kinds == {GaussianLoss, SampledGaussianLoss}
-    known = kinds <= {OddsLoss, LaplaceLoss, FiniteLoss} or spec.relation in neighbours or replaced
+    alone = kinds <= {OddsLoss, FiniteLoss, LaplaceLoss, DiscreteLaplaceLoss, DiscreteGaussianLoss}
+    known = alone or spec.relation in neighbours or replaced
     return tuple(found.items()) if known and not merged and len(found) <= MAX_KINDS else ()
 
 
@@ -369,13 +396,22 @@ def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | N
         if share == 1:
             return GaussianLoss((4 if replaced else 1) / noise**2, order)
         return SampledGaussianLoss(share, noise, order) if share else None
-    if type(step) is Laplace and share and not pure:
-        noisy = LaplaceLoss(step.ratio)
-        return noisy if share == 1 else noisy.on_sample(share, order)
+    if type(step) in (Laplace, DiscreteLaplace, DiscreteGaussian) and share and not pure:
+        noisy = _noisy(step)
+        return noisy if share == 1 else noisy.on_sample(share, order) or SampledLoss(noisy, share, order)
     guarantee = _guaranteed(step, pure=pure)
     if guarantee is None or not share:
         return None
     return guarantee.in_order(order) if share == 1 else SampledAtomicLoss(guarantee, share, order)
+
+
+def _noisy(step: object) -> LaplaceLoss | DiscreteLaplaceLoss | DiscreteGaussianLoss:
+    if isinstance(step, DiscreteGaussian):
+        return DiscreteGaussianLoss(step.sigma_squared, step.sensitivity)
+    if isinstance(step, DiscreteLaplace):
+        return DiscreteLaplaceLoss(step.scale, step.sensitivity)
+    assert isinstance(step, Laplace)
+    return LaplaceLoss(step.ratio)
 
 
 def attained_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
