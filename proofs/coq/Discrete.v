@@ -226,20 +226,20 @@ Definition weights : list range :=
   let e p := inverse (expo W terms (quotient_range W p r_den)) in
   table (if square then e (2 * r_num) else (U, U)) (n + Z.to_nat D + 1) (U, U) (e r_num).
 (* integers around: a weight, all beyond a window on either side where n + 1 has this one, and the sum of all *)
-Record window := { high : list Z; low_moved : list Z; low : list Z; high_moved : list Z; outside : Z; outside_moved : Z; least_total : Z; most_total : Z }.
+Record window := { tops : list Z; bottoms_moved : list Z; bottoms : list Z; tops_moved : list Z; outside : Z; outside_moved : Z; least_total : Z; most_total : Z }.
 Definition window_of : window :=
   let T := weights in let near k := nth (Z.abs_nat k) T (0, 0) in let l := places n in
   let beyond k := 2 * ceiling (snd (near k) * (r_num + r_den)) r_num in
   let hs := map (fun k => snd (near k)) l in let ls := map (fun k => fst (near k)) l in let n1 := Z.of_nat n + 1 in
-  {| high := hs; low_moved := map (fun k => fst (near (k - D))) l; low := ls; high_moved := map (fun k => snd (near (k - D))) l;
+  {| tops := hs; bottoms_moved := map (fun k => fst (near (k - D))) l; bottoms := ls; tops_moved := map (fun k => snd (near (k - D))) l;
      outside := beyond n1; outside_moved := beyond (n1 - D); least_total := sumv ls; most_total := sumv hs + beyond n1 |}.
 (* m times the curve at x / m, times least_total, is at most this *)
-Definition excess_window (c : window) (x m : Z) : Z := excess x m 1 1 (outside c :: high c) (0 :: low_moved c).
+Definition excess_window (c : window) (x m : Z) : Z := excess x m 1 1 (outside c :: tops c) (0 :: bottoms_moved c).
 (* whether the gain of the event {k <= t} is at least d / 2^W at a / 2^W *)
 Fixpoint sum_up_to (t : Z) (ks xs : list Z) : Z :=
   match ks, xs with k :: ks, x :: xs => (if k <=? t then x else 0) + sum_up_to t ks xs | _, _ => 0 end.
 Definition dot_discrete (c : window) (a t d : Z) : bool :=
-  Z.max 0 d * most_total c <=? sum_up_to t (places n) (low c) * U - a * (sum_up_to t (places n) (high_moved c) + outside_moved c).
+  Z.max 0 d * most_total c <=? sum_up_to t (places n) (bottoms c) * U - a * (sum_up_to t (places n) (tops_moved c) + outside_moved c).
 End Window.
 
 (* ---------- what it encloses ---------- *)
@@ -348,7 +348,7 @@ Proof. intros X M. assert (R := r_pos). assert (SR := s_gt0). apply IZR_lt in M.
     rewrite Rplus_0_r. apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|exact L]. }
   apply Rle_trans with (IZR m * (s * two_sided f n + 2 * (s * weight (Z.of_nat n + 1) * (1 + / r)))).
   { apply Rmult_le_compat_l; [lra|]. apply (Rmult_le_compat_l s) in LV; lra. }
-  unfold excess_window. cbn [excess]. rewrite plus_IZR, IZR_max0, excess_ok by lia. unfold c, window_of. cbv zeta. cbn [outside high low_moved]. fold T. rewrite combine_maps.
+  unfold excess_window. cbn [excess]. rewrite plus_IZR, IZR_max0, excess_ok by lia. unfold c, window_of. cbv zeta. cbn [outside tops bottoms_moved]. fold T. rewrite combine_maps.
   set (b := (2 * ceiling _ _)%Z) in *. rewrite pos_of_pos.
   2:{ rewrite minus_IZR, !mult_IZR. assert (0 <= IZR b) by (eapply Rle_trans; [|exact O]; apply Rmult_le_pos; [lra|]; apply Rmult_le_pos; [apply Rmult_le_pos; [lra|apply weight_le]|]; assert (Y := Rinv_0_lt_compat _ R); lra).
     assert (0 <= IZR m * IZR b) by (apply Rmult_le_pos; lra). lra. }
@@ -362,28 +362,28 @@ Proof. intros X M. assert (R := r_pos). assert (SR := s_gt0). apply IZR_lt in M.
   assert (IZR m * a * IZR (fst (nth (Z.abs_nat (k - D)) T (0, 0)%Z)) <= IZR m * a * (s * weight (k - D))) by (apply Rmult_le_compat_l; lra). lra. Qed.
 Theorem dot_discrete_ok a t d : (0 <= a)%Z -> dot_discrete W n c a t d = true -> IZR d / s <= discrete_gain square r D t (IZR a / s).
 Proof. intros A0 H. assert (R := r_pos). assert (SR := s_gt0). destruct totals as [[_ M] TP]. apply IZR_le in A0. apply Z.leb_le, IZR_le in H. unfold discrete_gain.
-  assert (LOW : IZR (sum_up_to t (places n) (low c)) <= s * (total * summed (fun k => up_to t k * discrete square r 0 k))).
+  assert (LOW : IZR (sum_up_to t (places n) (bottoms c)) <= s * (total * summed (fun k => up_to t k * discrete square r 0 k))).
   { assert (I : is_int counts (fun k => up_to t k * weight k) (total * summed (fun k => up_to t k * discrete square r 0 k))).
     { apply (int_ext counts (fun k => total * (up_to t k * discrete square r 0 k))); [|apply int_scal; now apply event_int].
       intros k. unfold discrete. fold weight total. rewrite Z.sub_0_r. field. lra. }
-    unfold c, window_of. cbv zeta. cbn [low]. fold T. rewrite sum_up_to_sum. apply Rle_trans with (S (fun k => s * (up_to t k * weight k)) (places n)).
+    unfold c, window_of. cbv zeta. cbn [bottoms]. fold T. rewrite sum_up_to_sum. apply Rle_trans with (S (fun k => s * (up_to t k * weight k)) (places n)).
     - apply S_le_in. intros k K. apply places_within in K. destruct (at_ok k ltac:(lia)) as [_ [B _]]. unfold up_to. destruct (k <=? t)%Z; lra.
     - rewrite S_scal, places_sum. apply Rmult_le_compat_l; [lra|]. apply counts_part; auto. intros k. assert (X := weight_le k). destruct (up_to_is t k) as [-> | ->]; lra. }
-  assert (HIGH : s * (total * summed (fun k => up_to t k * discrete square r D k)) <= IZR (sum_up_to t (places n) (high_moved c)) + IZR (outside_moved c)).
+  assert (HIGH : s * (total * summed (fun k => up_to t k * discrete square r D k)) <= IZR (sum_up_to t (places n) (tops_moved c)) + IZR (outside_moved c)).
   { set (f := fun k => up_to t k * weight (k - D)).
     assert (I : is_int counts f (total * summed (fun k => up_to t k * discrete square r D k))).
     { apply (int_ext counts (fun k => total * (up_to t k * discrete square r D k))); [|apply int_scal; now apply event_int]. intros k. unfold f, discrete. fold weight total. field. lra. }
     destruct (weights_beyond square r R f n D HD) as [v [V L]].
     { intros k. fold weight. assert (X := weight_le (k - D)). unfold f. destruct (up_to_is t k) as [-> | ->]; lra. }
     rewrite (int_unique counts _ _ _ V I) in L. fold weight in L. replace (Z.of_nat (Datatypes.S n) - D)%Z with (Z.of_nat n + 1 - D)%Z in L by lia.
-    assert (O := outside_ok (Z.of_nat n + 1 - D) ltac:(lia)). unfold c, window_of. cbv zeta. cbn [high_moved outside_moved]. fold T. rewrite sum_up_to_sum.
+    assert (O := outside_ok (Z.of_nat n + 1 - D) ltac:(lia)). unfold c, window_of. cbv zeta. cbn [tops_moved outside_moved]. fold T. rewrite sum_up_to_sum.
     assert (K : s * two_sided f n <= S (fun k => IZR (if (k <=? t)%Z then snd (nth (Z.abs_nat (k - D)) T (0, 0)%Z) else 0%Z)) (places n)).
     { rewrite <- places_sum, <- S_scal. apply S_le_in. intros k K. apply places_within in K. destruct (at_ok (k - D) ltac:(lia)) as [_ [_ B]]. unfold f, up_to. destruct (k <=? t)%Z; lra. }
     apply (Rmult_le_compat_l s) in L; lra. }
   set (F := summed (fun k => up_to t k * discrete square r 0 k)) in *. set (G := summed (fun k => up_to t k * discrete square r D k)) in *.
   rewrite mult_IZR, IZR_max0, minus_IZR, !mult_IZR, plus_IZR in H. fold U s in H. set (g := F - IZR a / s * G).
   assert (E : s * (s * total * g) = s * (total * F) * s - IZR a * (s * (total * G))) by (unfold g; field; lra).
-  assert (B1 : IZR (sum_up_to t (places n) (low c)) * s <= s * (total * F) * s) by (apply Rmult_le_compat_r; lra). apply (Rmult_le_compat_l (IZR a)) in HIGH; [|auto].
+  assert (B1 : IZR (sum_up_to t (places n) (bottoms c)) * s <= s * (total * F) * s) by (apply Rmult_le_compat_r; lra). apply (Rmult_le_compat_l (IZR a)) in HIGH; [|auto].
   assert (P0 := pos_ge0 (IZR d)). assert (P1 : IZR d <= pos (IZR d)) by apply Rmax_r.
   assert (B2 : pos (IZR d) * (s * total) <= pos (IZR d) * IZR (most_total c)) by now apply Rmult_le_compat_l.
   assert (ST : 0 < s * total) by now apply Rmult_lt_0_compat. apply Rmult_le_reg_r with s; auto. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.

@@ -180,23 +180,23 @@ Proof. intros [N P]. unfold share. rewrite (S_nth (fun p _ => IZR p / IZR (sumv 
   { intros c m. induction m as [|x m IH]; cbn [combine S sumv fst]; [unfold Rdiv; ring|rewrite IH, plus_IZR; unfold Rdiv; ring]. }
   rewrite K. field. lra. Qed.
 (* any (e, d)-private step, Laplace noise on a number that changes by at most e scales, finitely many outputs, or discrete
-   noise of weights e^(-e |k|) or e^(-e k^2) on a whole number that changes by at most D; reach is a hint *)
-Inductive source := Any | Laplace_noise | Outputs (ps qs : list Z) | Whole (square : bool) (D reach : Z).
+   noise of weights e^(-e |k|) or e^(-e k^2) on a whole number that changes by at most D; reach and tests are hints *)
+Inductive source := Any | Laplace_noise | Outputs (ps qs : list Z) | Whole (square : bool) (D reach : Z) (ts : list Z).
 Definition sound_source (s : source) (e : R) : Prop :=
-  match s with Outputs ps qs => shares ps /\ shares qs /\ length ps = length qs | Whole _ D _ => 0 < e /\ (0 <= D)%Z | _ => True end.
+  match s with Outputs ps qs => shares ps /\ shares qs /\ length ps = length qs | Whole _ D _ _ => 0 < e /\ (0 <= D)%Z | _ => True end.
 Definition base (s : source) (o : order) (e d : R) : R -> R :=
   match s, o with
   | Any, _ => worst e d | Laplace_noise, _ => lap e | Outputs ps qs, Remove => apart ps qs | Outputs ps qs, Add => apart qs ps
-  | Whole sq D _, _ => discrete_curve sq e D
+  | Whole sq D _ _, _ => discrete_curve sq e D
   end.
 Lemma apart_ge0 ps qs a : 0 <= apart ps qs a.
 Proof. unfold apart. induction (seq 0 (length ps)) as [|i l IH]; simpl; [lra|]. assert (K := pos_ge0 (share ps i - a * share qs i)). lra. Qed.
 Lemma base_ge0 s o e d a : sound_source s e -> 0 <= d <= 1 -> 0 <= base s o e d a.
 Proof. intros S. destruct s; [intros; now apply worst_ge0|intros; apply lap_ge|destruct o; intros; apply apart_ge0|destruct S; intros; now apply curve_ge0]. Qed.
 (* where losses are bounded: by how many times e *)
-Definition ends (s : source) : option Z := match s with Outputs _ _ | Whole true _ _ => None | Whole false D _ => Some D | _ => Some 1%Z end.
+Definition ends (s : source) : option Z := match s with Outputs _ _ | Whole true _ _ _ => None | Whole false D _ _ => Some D | _ => Some 1%Z end.
 Lemma base_end s o e d a k : ends s = Some k -> sound_source s e -> 0 <= e -> 0 <= d <= 1 -> exp (e * IZR k) <= a -> base s o e d a <= d.
-Proof. intros N S He Hd H. destruct s as [| |ps qs|[] D n]; try discriminate; injection N as <-; cbn [base]; rewrite ?Rmult_1_r in H; [now apply worst_end| |];
+Proof. intros N S He Hd H. destruct s as [| |ps qs|[] D n ts]; try discriminate; injection N as <-; cbn [base]; rewrite ?Rmult_1_r in H; [now apply worst_end| |];
     (apply Rle_trans with 0; [|lra]); [now apply lap_end|destruct S; now apply discrete_end]. Qed.
 Definition guaranteed (s : source) (o : order) (q e d : R) : R -> R :=
   match o with Remove => remove_curve q (base s o e d) | Add => add_curve q (base s o e d) end.
@@ -215,7 +215,7 @@ Proof. intros P0 Q0 P1 Q1 Hq R S. assert (MX : forall x, 0 <= mix q P Q x).
 Lemma guaranteed_is_curve s o q e d : sound_source s e -> 0 < q <= 1 -> 0 <= e -> 0 <= d <= 1 -> is_curve (guaranteed s o q e d).
 Proof. intros Hs Hq He Hd. assert (M := fun T A P Q P0 Q0 P1 Q1 => @mixed_is_curve T A P Q (fun o => base s o e d) o q P0 Q0 P1 Q1 Hq).
   enough (K : is_curve (match o with Remove => remove_curve q (base s Remove e d) | Add => add_curve q (base s Add e d) end)) by (destruct o; exact K).
-  destruct s as [| |ps qs|sq D n].
+  destruct s as [| |ps qs|sq D n ts].
   - apply (M _ (sums outcomes) (mP e d) (mQ e d)); auto using mP_ge0, mQ_ge0; [| |intros a; reflexivity|intros a; apply worst_swapped];
     unfold outcomes; cbn [is_int sums S mP mQ]; ring.
   - assert (L := lap_lined e He). assert (P := fun x => proj1 (lap_ge e x)). destruct o; cbn [guaranteed base].
@@ -246,12 +246,12 @@ Let U := unit W.
 Let dn := g_delta_num g.
 Let dd := g_delta_den g.
 Definition window_for : window :=
-  match g_source g with Whole sq D reach => window_of W sq (g_eps_num g) (g_eps_den g) (g_terms g) D (Z.to_nat reach)
-  | _ => {| high := []; low_moved := []; low := []; high_moved := []; outside := 0; outside_moved := 0; least_total := 0; most_total := 0 |} end.
+  match g_source g with Whole sq D reach _ => window_of W sq (g_eps_num g) (g_eps_den g) (g_terms g) D (Z.to_nat reach)
+  | _ => {| tops := []; bottoms_moved := []; bottoms := []; tops_moved := []; outside := 0; outside_moved := 0; least_total := 0; most_total := 0 |} end.
 (* whether m times the curve at n / m is at most z, if e^eps is at most a / 2^W *)
 Definition at_most (a : Z) (c : window) (n m z : Z) : bool :=
   match g_source g with
-  | Whole _ _ _ => if n <? 0 then m - n <=? z else (0 <? least_total c) && (excess_window c n m <=? z * least_total c)
+  | Whole _ _ _ _ => if n <? 0 then m - n <=? z else (0 <? least_total c) && (excess_window c n m <=? z * least_total c)
   | Outputs ps qs => match g_order g with Remove => at_most_apart n m z ps qs | Add => at_most_apart n m z qs ps end
   | Laplace_noise => (0 <=? z) && (m - n <=? z) && ((m <=? z) || ((m - z) * (m - z) * a <=? n * m * U))
   | Any => (dn * m <=? dd * z) &&
@@ -268,7 +268,7 @@ Definition dot_guaranteed (odds : Z) (c : window) (h_num h_den i a d : Z) : bool
   end.
 Definition sound_guarantee : bool := (0 <=? W) && (0 <? g_q_num g) && (g_q_num g <=? g_q_den g) && (0 <=? g_eps_num g) && (0 <? g_eps_den g)
   && (0 <=? dn) && (dn <=? dd) && (0 <? dd) && (0 <=? g_terms g)
-  && match g_source g with Outputs ps qs => sound_shares ps && sound_shares qs && Nat.eqb (length ps) (length qs) | Whole _ D reach => (0 <? g_eps_num g) && (0 <=? D) && (D <=? reach) | _ => true end.
+  && match g_source g with Outputs ps qs => sound_shares ps && sound_shares qs && Nat.eqb (length ps) (length qs) | Whole _ D reach _ => (0 <? g_eps_num g) && (0 <=? D) && (D <=? reach) | _ => true end.
 Definition covers_guarantee (h_num h_den B : Z) (v : ilaw) : bool :=
   sound_guarantee && (0 <? h_den) && let odds := snd (expo W (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g))) in let c := window_for in
   covers_grid (fun i a _ d => dot_guaranteed odds c h_num h_den i a d) W (g_terms g) (mass v) h_num h_den B v.
@@ -312,16 +312,16 @@ Proof. unfold sound_guarantee in sound. revert sound. intros T. apply andb_prop 
   - split; [apply Rdiv_lt_0_compat; apply IZR_lt; lia|]. apply FR; lia.
   - apply Rmult_le_pos; [now apply IZR_le|left; apply Rinv_0_lt_compat; now apply IZR_lt].
   - apply FR; auto.
-  - destruct (g_source g) as [| |ps qs|sq D n]; cbn [sound_source]; auto; apply andb_prop in SO as [SO L]; apply andb_prop in SO as [SP SQ].
+  - destruct (g_source g) as [| |ps qs|sq D n ts]; cbn [sound_source]; auto; apply andb_prop in SO as [SO L]; apply andb_prop in SO as [SP SQ].
     + apply Nat.eqb_eq in L. auto using shares_ok.
     + apply Z.ltb_lt in SP. apply Z.leb_le in SQ. split; auto. apply Rdiv_lt_0_compat; now apply IZR_lt. Qed.
-Lemma reach_ok sq D n : g_source g = Whole sq D n -> (0 < g_eps_num g)%Z /\ (0 <= D <= n)%Z.
+Lemma reach_ok sq D n ts : g_source g = Whole sq D n ts -> (0 < g_eps_num g)%Z /\ (0 <= D <= n)%Z.
 Proof. intros GS. unfold sound_guarantee in sound. rewrite GS in sound. apply andb_prop in sound as [_ SO]. apply andb_prop in SO as [SO L]. apply andb_prop in SO as [SP SQ].
   apply Z.ltb_lt in SP. apply Z.leb_le in SQ, L. auto. Qed.
 Lemma at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> at_most g a (window_for g) n m z = true -> IZR m * base (g_source g) (g_order g) e d (IZR n / IZR m) <= IZR z.
 Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He [Hd HS]]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
-  intros Ha Hm T. unfold at_most, window_for in T. fold W U in T. destruct (g_source g) as [| |ps qs|sq D N] eqn:GS; cbn [base].
-  4:{ destruct (reach_ok _ _ _ GS) as [E0 DN]. destruct sound_guarantee_ok as [[_ [_ [_ [E1 [_ [_ Ht]]]]]] _]. destruct HS as [R _]. assert (MR := IZR_lt _ _ Hm).
+  intros Ha Hm T. unfold at_most, window_for in T. fold W U in T. destruct (g_source g) as [| |ps qs|sq D N ts] eqn:GS; cbn [base].
+  4:{ destruct (reach_ok _ _ _ _ GS) as [E0 DN]. destruct sound_guarantee_ok as [[_ [_ [_ [E1 [_ [_ Ht]]]]]] _]. destruct HS as [R _]. assert (MR := IZR_lt _ _ Hm).
     destruct (Z.ltb_spec n 0) as [G|G].
     - apply Z.leb_le, IZR_le in T. rewrite minus_IZR in T. apply IZR_lt in G. rewrite curve_left; auto; [replace (IZR m * (1 - IZR n / IZR m)) with (IZR m - IZR n) by (field; lra); auto|].
       unfold Rdiv. assert (V := Rinv_0_lt_compat _ MR). assert (0 <= - IZR n * / IZR m) by (apply Rmult_le_pos; lra). lra.

@@ -11,7 +11,7 @@
    "laplace", q_num, q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or "outputs", the same six numbers,
    how many outputs, their weights with the record and without it, precision, terms; or "discrete-laplace" or
    "discrete-gaussian", the same six numbers (the rate r of e^(-r |k|) or e^(-r k^2) in the place of eps), how far neighbours
-   are apart, how far the window of whole numbers reaches, precision, terms; or, with no kinds, "zcdp", rho_num, rho_den,
+   are apart, how far the window of whole numbers reaches, number of tests (none, above), the tests, precision, terms; or, with no kinds, "zcdp", rho_num, rho_den,
    xi_num, xi_den, l_num, l_den, precision, terms. *)
 let input = ref Scanf.Scanning.stdin
 let next () = Scanf.bscanf !input " %s" (fun w -> w)
@@ -75,7 +75,8 @@ let outputs () =
 let discrete square () =
   let shift = number () in
   let reach = number () in
-  Checker.Whole (square, shift, reach)
+  let tests = list number in
+  Checker.Whole (square, shift, reach, tests)
 
 let zcdp z_order =
   let rho_num = number () in
