@@ -277,7 +277,7 @@ def test_outputs_of_stated_probabilities_are_known_to_the_mechanism() -> None:
             ([(DiscreteGaussian(4, 3), 2), (plain, 1)], Relation.ADD, "0.95", "mixed_private"),
             ([(PoissonSampled(DiscreteGaussian(4, 1), "1/10"), 3)], Relation.REMOVE, "0.9", "mixed_private"),
             ([(DiscreteGaussian(4, 3), 2), (DiscreteLaplace(9, 3), 1)], Relation.ADD, "1e-9", "discrete_not_private"),
-            ([(DiscreteGaussian(4, 3), 2), (Laplace(9, 3), 1)], Relation.ADD, "1e-9", "T25"),
+            ([(DiscreteLaplace(9, 3), 2), (three, 1)], Relation.ADD, "1e-9", "T25"),
             ([(Renyi(["2", "8"], ["1/100", "1/20"]), 4), (ZCDP("1/100"), 2)], Relation.REPLACE, "0.1", "renyi_private"),
             ([(three, 1)], Relation.REMOVE, "1e-9", "outputs_not_private"),
             ([(PoissonSampled(Finite(("1", "0"), ("1/9", "8/9")), "1/2"), 1)], Relation.REMOVE, "1e-9",
