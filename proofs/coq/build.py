@@ -31,9 +31,9 @@ HASH = BUILD / "formal-checker.sha256"
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
-    "Discrete", "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted", "LaplaceRefuted", "Outputs",
-    "Means", "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum", "InstanceData", "Instances",
-    "GaussianDigits",
+    "Discrete", "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted",
+    "LaplaceRefuted", "Outputs", "Means", "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum",
+    "InstanceData", "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -66,8 +66,9 @@ THEOREMS = {
     "Mixed": ("mixed_private", "guarantees_private", "bounded_ratio", "bounded_range_pure", "laplace_pure",
               "laplace_exact", "discrete_noise_exact", "gdp_private", "renyi_private",
               "zcdp_private"),
-    "Refuted": ("attained", "lifted", "classed_event", "binned", "sampled_gaussian_not_private", "sampled_gaussian_zero_not_private",
-                "sampled_gaussian_replace_not_private", "gaussian_not_private", "gaussian_replace_not_private"),
+    "Refuted": ("attained", "lifted", "classed_event", "binned", "sampled_gaussian_not_private",
+                "sampled_gaussian_zero_not_private", "sampled_gaussian_replace_not_private", "gaussian_not_private",
+                "gaussian_replace_not_private"),
     "LaplaceRefuted": ("lap_gain_int", "noise_event", "laplace_not_private", "discrete_not_private"),
     "Outputs": ("outputs_exact", "outputs_expect", "response_exact", "response_pure", "outputs_not_private",
                 "response_not_private", "guarantee_not_private", "discrete_laplace_pure"),
