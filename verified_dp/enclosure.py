@@ -78,6 +78,13 @@ class Enclosure:
         object.__setattr__(self, "budget", {name: readable(size) for name, size in self.budget.items()})
         object.__setattr__(self, "methods", tuple(self.methods) or (self.method,))
 
+    def beside(self, ends: tuple[ReadableEnd, ReadableEnd]) -> Enclosure:
+        """The same of another number, between ends that are in order."""
+        found = object.__new__(type(self))
+        vars(found).update({name: vars(self)[name] for name in self.__dataclass_fields__},
+                           lower=ends[0], upper=ends[1])
+        return found
+
     def __str__(self) -> str:
         return self.notation()
 

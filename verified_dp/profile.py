@@ -307,9 +307,13 @@ class PrivacyProfile:
             return solve(values[i], digits, method, None if max_seconds is None else budget.left / 2)
 
         made = self._enclosing(quantity, digits)
+        like: dict[tuple[str, str, int], tuple[Found, Enclosure]] = {}
 
         def shown(found: Found) -> Enclosure:
-            return made(*found.ends, order=found.order, method=found.method, budget=found.budget)
+            key = found.order, found.method, id(found.budget)  # kept alive by what is kept
+            if key not in like:
+                like[key] = found, made(*found.ends, order=found.order, method=found.method, budget=found.budget)
+            return like[key][1].beside(found.ends)
 
         answered = deltas_along if quantity == "delta" else epsilons_along
         return Curve(given, stated, answered(many, values, ask, shown, budget), values)
