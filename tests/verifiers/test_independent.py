@@ -657,8 +657,8 @@ def test_normal_tails_are_relatively_sharp(value: Fraction) -> None:
 
 @given(n=st.integers(0, 4200), bits=st.sampled_from([30, 70, 250]),
        off=st.sampled_from([Fraction(m, 2**k) for m, k in ((0, 0), (1, 90), (1, 3000), (1, 7))] + [Fraction(99, 6400)]))
-def test_normal_tails_where_cells_end(n: int, bits: int, off: Fraction) -> None:
-    """Cells are 1/64 wide, up to 64: at their ends, in the middle and just beside; as sharp as asked."""
+def test_normal_tails_are_sharp_everywhere(n: int, bits: int, off: Fraction) -> None:
+    """At multiples of 1/64, in the middle and just beside; as sharp as asked."""
     with balls.precision(bits):
         found = balls.normal_tail(Fraction(n, 64) + off)
         assert found.r.bit_length() + found.e < found.top() - bits + 20

@@ -422,44 +422,13 @@ def normal_tail(x: Number) -> Ball:
     if x.r and x.r.bit_length() + x.e > -1:
         return between(normal_tail(x.upper()), normal_tail(x.lower()))
     point = _exactly(abs(x.m), x.e)
-    value, density = _tail_nearby(point) if point < _CELLS // 64 else _tail_at(point)
+    value, density = _tail_at(point)
     if x.m < 0:
         value = 1 - value
     if not x.r:
         return value
     growth = x.magnitude() * x.radius()
     return value + plus_minus(density * (2 if growth <= Ball(1, 0, -1) else exp(growth)) * x.radius())
-
-
-_CELLS = 4096
-
-
-def _tail_nearby(x: Ball) -> tuple[Ball, Ball]:
-    """(Q, a bound of phi) at an exact x in [0, 64), from the middle a of its cell [n/64, (n+1)/64], v = 128 (x - a)."""
-    n, places = x.scaled(6)[0], _state[0] + 16
-    value, density, series, room = _cell(n, _state[0])
-    v, found = x.scaled(places + 7)[0] - (2 * n + 1 << places), 0
-    for coefficient in series:
-        found = (found * v >> places) + coefficient
-    return value - density * Ball(found * v >> places, room, -places - 7), density * 2
-
-
-@lru_cache(maxsize=_CELLS)
-def _cell(n: int, prec: int) -> tuple[Ball, Ball, list[int], int]:
-    """Q and phi at a = (2n+1)/128; the coefficients, last first, of int_0^v f / v, f(v) = e^{-av/128 - (v/128)^2/2}.
-
-    f = sum t_k v^k, 2^14 (k+1) t_{k+1} = -((2n+1) t_k + t_{k-1}): from t_2 on less than .51 of the larger of the two,
-    for the bounds u_k of |t_k| with the other sign as well; so all from t_k on come to at most max(u_{k-1}, u_{k-2}).
-    Each t_k is wrong by at most 3 units, each coefficient by 4, each product by 1, v by 1 where |f| <= 2.
-    """
-    value, density = _tail_at(_exactly(2 * n + 1, -7))
-    before, term, series, least, most = 0, 1 << prec + 16, list[int](), 0, 1 << prec + 16
-    while max(least, most) > 2:
-        k = len(series) + 1
-        series.append(term // k)
-        before, term = term, -((2 * n + 1) * term + before) // (k << 14)
-        least, most = most, ((2 * n + 1) * most + least) // (k << 14) + 1
-    return value, density, series[::-1], 5 * len(series) + 8
 
 
 def _tail_at(x: Ball) -> tuple[Ball, Ball]:

@@ -8,7 +8,6 @@ lattices, finer and finer, until one end decides or the effort allowed is spent.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -54,7 +53,6 @@ class Second:
         found, final = self._direct(epsilon)
         if final or found.exceeds(delta) is not None:
             return found
-        seen = list[tuple[float, Own]]()
         try:
             if any(law.slow for law, _ in self.loss.laws):
                 raise Unknown("a lattice of curves that take long")
@@ -65,8 +63,7 @@ class Second:
                 found = self.at(epsilon)
                 if found.exceeds(delta) is not None:
                     return found
-                seen.append((fineness, found))
-                fineness = _next(seen, delta)
+                fineness *= 2
         except (ArithmeticError, ValueError, LookupError):
             pass  # floating point that fails decides nothing
         with precision(_BITS), suppress(ArithmeticError):
@@ -92,24 +89,6 @@ class Second:
         except ArithmeticError:  # beyond this checker's arithmetic
             return Own(Fraction(0), Fraction(1), "nothing"), True
         return (replace(found, low=Fraction(0), more=False) if self.loss.epochs else found), final
-
-
-def _next(seen: Sequence[tuple[float, Own]], delta: Fraction) -> float:
-    """As fine as it takes, by how the errors of the end that may decide have fallen; at most four times as fine."""
-    if len(seen) < 3:
-        return 2 * seen[-1][0]
-    (before, first), (fineness, last) = seen[-2:]
-    with precision(64):
-        unit = ball(delta) if delta else ball(last.high)
-        (old_low, old_high), (low, high) = ([float_of(ball(end) / unit) for end in (one.low, one.high)]
-                                            for one in (first, last))
-    goal, ratio = float(bool(delta)), fineness / before
-    truth = high - (old_high - high) / (ratio * ratio - 1)  # the upper end's errors fall with the square
-    order, wrong = 2.0, high - truth
-    if truth >= goal:
-        old, wrong = truth - old_low, truth - low
-        order = min(max(math.log(old / wrong) / math.log(ratio), 0.5), 2.0) if old > wrong > 0 else 1.0
-    return fineness * min(max((1.1 * wrong / max(abs(truth - goal), 1e-12)) ** (1 / order), 1.5), 4.0)
 
 
 def direct(loss: ComposedLoss, epsilon: Fraction) -> tuple[Own, bool]:

@@ -9,7 +9,6 @@ any l >= c.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,14 +34,15 @@ class Halves:
 
 def halves_of(law: Any, places: Sequence[Fraction]) -> tuple[Outcome, list[Halves]]:
     """(what lies at or left of the first place, the cells' halves)."""
+    middles = [(a + b) / 2 for a, b in pairwise(places)]
     if isinstance(law, AtomicLaw):
-        sums = _sorted_atoms(law, sorted({*places, *((a + b) / 2 for a, b in pairwise(places))}))
+        sums = _sorted_atoms(law, sorted({*places, *middles}))
     else:
         infinity = law.infinity()
         ends = [_finite_tails(law, place, infinity) for place in places]
         sums = [(1 - infinity - ends[0][0], 1 - ends[0][1])]
-        for (a, b), (left, right), slope in zip(pairwise(places), pairwise(ends), _slopes(places, ends), strict=True):
-            p, q = _finite_tails(law, _middle(a, b, slope), infinity)
+        for middle, (left, right) in zip(middles, pairwise(ends), strict=True):
+            p, q = _finite_tails(law, middle, infinity)
             sums += [(left[0] - p, left[1] - q), (p - right[0], q - right[1])]
     cells = [Halves(*sums[n:n + 2]) for n in range(1, len(sums), 2)]
     return sums[0], cells
@@ -52,33 +52,6 @@ def _finite_tails(law: Any, place: Fraction, infinity: Ball) -> Outcome:
     tick()
     above, below = law.tails(ball(place))
     return above - infinity, below
-
-
-def _middle(a: Fraction, b: Fraction, slope: float) -> Fraction:
-    """Where the right half of a cell and the left half of the next one balance around the place between them.
-
-    Of a density e^{sx} under P these are h/2 -+ t long, t = -(s - 1/2) h^2/12. Any place is right.
-    """
-    width = b - a
-    shift = (0.5 - slope) * float(width) / 12
-    shift -= abs(shift) / 16
-    return a + width * (Fraction(1, 2) + Fraction(round(min(max(shift, -0.25), 0.25) * 2**20), 2**20))
-
-
-def _slopes(places: Sequence[Fraction], tails: Sequence[Outcome]) -> list[float]:
-    """Of the logarithm of the density under P, about, in every cell."""
-    sizes = list[float]()
-    for (a, b), (left, right) in zip(pairwise(places), pairwise(tails), strict=True):
-        mass = left[0] - right[0]
-        known = mass.m > 4 * mass.r
-        sizes.append(math.log(mass.m) + mass.e * math.log(2) - math.log(float(b - a)) if known else math.nan)
-    found = []
-    for n in range(len(sizes)):
-        i, j = max(n - 1, 0), min(n + 1, len(sizes) - 1)
-        apart = float(places[j + 1] + places[j] - places[i + 1] - places[i])
-        slope = 2 * (sizes[j] - sizes[i]) / apart if apart else math.nan
-        found.append(0.5 if math.isnan(slope) else slope)
-    return found
 
 
 def _sorted_atoms(law: AtomicLaw, points: Sequence[Fraction]) -> list[Outcome]:
