@@ -415,6 +415,8 @@ class LatticeModel:
         """log delta by a trapezoidal sum where it can: a few large losses may decide, not the saddle point."""
         tilt, curved = saddle.tilt, math.sqrt(max(saddle.curvature, 1e-300))
         width, size = 2 * math.pi / (40 * curved), self.cumulants(tilt)[0] - tilt * epsilon
+        if not saddle.log_delta > -DEEPEST:
+            return saddle.log_delta
         for number in _FREQUENCIES:
             steps = width * np.arange(number)
             with np.errstate(divide="ignore"):
