@@ -27,7 +27,7 @@ _FINE, _FINER, _MANY_BITS = 0.6, 0.3, 60.0
 _CUTS = 16
 """So many cuts are tried."""
 _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
-_FIRST, _COARSE, _BACKINGS, _ROOM = np.geomspace(1e-35, 1, 270), 6, 3, -3.0
+_FIRST, _COARSE, _BACKINGS, _ROOM = 10 ** (-7 / 53 * np.arange(263, -1, -1)), 6, 3, -3.0
 """First half-panels as shares of half the ray, of which first every so many, how many are tried, log of the error of
 one where more may follow."""
 _PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])

@@ -138,10 +138,10 @@ class DiscreteGaussianLoss(PlainLaw, Unbounded):
         """Loss D (D - 2x) / (2 s^2) of mass e^{-x^2/(2 s^2)} / Z; outside at most 2 F(D - reach - 1), under Q too."""
         s2, shift = self.sigma_squared, self.sensitivity
         unit, scale = ball(shift / (2 * s2)), -ball(1 / (2 * s2))
-        total = _total(s2)
-        masses = [(scale * (x * x)).exp() / total for x in range(reach + 1)]
+        first = enclose_distribution(s2, 0) - enclose_distribution(s2, -1)  # 1 / Z
+        masses = [first * (scale * (x * x)).exp() for x in range(reach + 1)]
         return Listed([(unit * (shift - 2 * x), masses[abs(x)]) for x in range(-reach, reach + 1)],
-                      upper_end(2 * _lower_sum(s2, shift - reach - 1) / total))
+                      upper_end(2 * enclose_distribution(s2, shift - reach - 1)))
 
 
 _WIDEST = 100
