@@ -78,7 +78,7 @@ def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: flo
     atoms = sum(len(curve.points) for curve in curves)
     most = min(_MOST_CELLS, int(seconds / (atoms * _SECONDS / 3 + _CELL_SECONDS)) + 100)
     while True:
-        goal = saddle.log_delta - bits * math.log(2) - math.log(1.7)
+        goal = saddle.log_delta - bits * math.log(2) - math.log(2.0)
         length, right, left = choose_period(model, epsilon, float(tilt), goal - _LESS)
         if not (0 < length < math.inf):
             return None

@@ -18,7 +18,7 @@ _SHARE, _SECONDS, _FEWEST_BITS = 0.4, 20.0, 6.0
 class Outcomes(Planner):
     """See the module."""
 
-    spare, least = 0.3, 1.0
+    least = 1.0
     tries = 3
 
     @classmethod
