@@ -21,7 +21,7 @@ from verified_dp.search.saddle import Saddle
 MOST_ATOMS = 6000
 """Of one step; more of them are nearly a density, which a lattice of cells describes better."""
 _MOST_CELLS = 200_000
-_SECONDS, _CELL_SECONDS, _BLOCK = 6e-7, 1.5e-5, 50
+_SECONDS, _CELL_SECONDS, _BLOCK = 6e-7, 7e-6, 50
 """Of an atom at one frequency, a third in a cell; of a cell beside; frequencies that a block of cells costs."""
 _LIGHT = 1 / 64
 """Of one step's mass, over their number: what cells do not look at on either side."""
