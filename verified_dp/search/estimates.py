@@ -28,7 +28,7 @@ from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.planners.table import has_contour
 from verified_dp.search.saddle import Saddle, choose_saddle, saddle_at
-from verified_dp.search.sketch import Enumerated, Sketch, TwoSteps, choose_sketch
+from verified_dp.search.sketch import Enumerated, Sketch, choose_sketch
 
 if TYPE_CHECKING:
     from verified_dp.search.allocation import EpochModel
@@ -65,7 +65,7 @@ class Estimates:
         self.loss = loss
         self.shown: tuple[Fraction, float] | None = None  # eps, and log delta there, where that is known
         self.beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
-        self._sketch: tuple[float, Sketch | TwoSteps] | None = None  # the last one, and where
+        self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
 
     @cached_property
@@ -220,7 +220,7 @@ class Estimates:
         return Enumerated.of([(law.points, law.log_masses) for law, count in self.lattice_model.parts
                               for _ in range(int(count))], floor)
 
-    def sketch(self, epsilon: Fraction) -> Sketch | TwoSteps | Enumerated | None:
+    def sketch(self, epsilon: Fraction) -> Sketch | Enumerated | None:
         """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""
         if not self.has_contour:
             return None if math.isnan(self.enumerated(epsilon)) else self._outcomes
