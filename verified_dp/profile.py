@@ -491,7 +491,7 @@ class PrivacyProfile:
         answers = [(larger.loss.order, first)]
         for order in others:
             same = order.loss.equals_in_law(larger.loss)
-            other = first if same else larger.reversed(first, order, first.bounds.lower) or _show_smaller(
+            other = first if same else larger.reversed(first, order, first.bounds.upper) or _show_smaller(
                 order, eps, first, bits, method, budget)
             answers.append((order.loss.order, other))
         return answers

@@ -25,6 +25,8 @@ _MOST_SUMMED = 256, 12_000
 """Frequencies of which half are summed at most: first few are looked at."""
 _RUN = 16
 """So many cells next to each other are split together: a block of cells costs about as many."""
+_CELLS, _BAND = math.log(8), math.log(1.25)
+"""-log of the shares of the error of all cells, and of what is past them, which decides how many cells there are."""
 _ANGLE = 1.1
 """Half of a cell's width times a step's standard deviation: half of it is far from 0 where the middle is at all."""
 
@@ -45,19 +47,18 @@ class Curve(Protocol):
 
 @dataclass(frozen=True)
 class Atoms:
-    """One step's tilted law, of mass 1 and mean 0."""
+    """One step's tilted law, of mass 1 and mean 0: the atoms that are looked at, the rest's weight, all deviate."""
 
     points: np.ndarray
     weights: np.ndarray
     count: float
-
-    @cached_property
-    def deviation(self) -> float:
-        return math.sqrt(max(float(self.weights @ self.points**2), 1e-300))
+    rest: float
+    deviation: float
 
     def log_bounds(self, middles: np.ndarray, reach: float) -> np.ndarray:
         """count log of T189's bound of |M| within so far of each of some equally spaced frequencies."""
-        return _log(self.count, _by_angle(_sizes(self.points, self.weights, middles), self.deviation * reach))
+        sizes = _sizes(self.points, self.weights, middles) + self.rest
+        return _log(self.count, _by_angle(sizes, self.deviation * reach))
 
     def log_beyond(self, frequency: float) -> float:
         """Nothing is known."""
@@ -187,14 +188,14 @@ def _band(curves: Sequence[Curve], step: float, tilt: float, goal: float, most: 
     alone = curves[0] if isinstance(curves[0], Spread) and len(curves) == 2 else None
     steep = max(curve.deviation for curve in curves)
     width = max(math.floor(2 * _ANGLE / (steep * step)), 1)
-    end, wanted, within = count + width, goal - math.log(3), inside
+    end, wanted, within = count + width, goal - _BAND, inside
     for _ in range(3):  # what the cells hold is known when they are made
         while min(_log_band(step, tilt, end, within), _log_beyond(curves, step, end)) > wanted:
             end = math.ceil(1.1 * end)
         last = end if alone is None else min(end, max(count + width, math.ceil(alone.far / step)))
         if last - count > most * width:
             raise TooMany((last - count) / most / width)
-        cells, log_cells, log_inside = _cells(curves, step, count, last, width, goal - math.log(3), most)
+        cells, log_cells, log_inside = _cells(curves, step, count, last, width, goal - _CELLS, most)
         place = count + sum(number * stride for number, stride in cells)
         if alone is not None and place < end:
             wide, log_cells, log_inside = _wide_cells(alone, curves[1], step, place, end, log_cells, log_inside)
@@ -235,38 +236,40 @@ def _wide_cells(curve: Spread, smooth: Curve, step: float, place: int, end: int,
 
 def _cells(curves: Sequence[Curve], step: float, count: int, end: int, width: int, goal: float,
            most: int) -> tuple[tuple[tuple[int, int], ...], float, float]:
-    """Cells from count to end; log of what they add, and of the sum of |M| in them. Hard ones are split in four."""
-    levels = max(math.floor(math.log(width, 4)), 0)
-    width = width // 4**levels * 4**levels
+    """Cells from count to end; log of what they add, and of the sum of |M| in them. Hard ones are split."""
+    levels = max(math.floor(math.log(width, 4)) - 1, 0)
+    strides = [width // 4**levels * 4**n for n in range(levels, -1, -1)]
+    strides += [1] if strides[-1] > 1 else []
+    width = strides[0]
     starts = count + width * np.arange(max(-(-(end - count) // width), 1))
     done = list[tuple[np.ndarray, int]]()
     logs, sums, share, held = [-math.inf], [-math.inf], goal - math.log(len(starts)), len(starts)
-    for level in range(levels + 1):
-        stride, hard = width // 4**level, list[np.ndarray]()
-        for some in np.split(starts, np.flatnonzero(np.diff(starts) != stride) + 1 if level else []):
+    for stride, finer in zip(strides, [*strides[1:], 0], strict=True):
+        hard = list[np.ndarray]()
+        for some in np.split(starts, np.flatnonzero(np.diff(starts) != stride) + 1 if stride < width else []):
             for first in range(0, len(some), _CHUNK):
                 check_time()
                 part = some[first:first + _CHUNK]
                 sizes = _log_sizes(curves, step * (part + (stride + 1) / 2), step * (stride - 1) / 2)
                 sizes += math.log(stride)
                 adds = sizes - math.log(math.pi * step) - 2 * np.log(part)
-                good = adds < share if level < levels else np.full(len(part), True)
+                good = adds < share if finer else np.full(len(part), True)
                 good = np.repeat(np.minimum.reduceat(good, np.arange(0, len(part), _RUN)), _RUN)[:len(part)]
                 done.append((part[good], stride))
                 hard.append(part[~good])
                 logs += [float(np.logaddexp.reduce(adds[good], initial=-np.inf))]
                 sums += [float(np.logaddexp.reduce(sizes[good], initial=-np.inf)) + math.log(2)]
         parts = np.concatenate(hard) if hard else np.array([], dtype=int)
-        starts = (parts[:, None] + stride // 4 * np.arange(4)).ravel()
+        if not len(parts):
+            break
+        starts = (parts[:, None] + finer * np.arange(stride // finer)).ravel()
         held += len(starts) - len(parts)
         if held > most:
             raise TooMany(held / most)
-        if not len(starts):
-            break
     firsts = np.concatenate([part for part, _ in done])
-    strides = np.concatenate([np.full(len(part), stride) for part, stride in done])[np.argsort(firsts)]
-    cuts = np.flatnonzero(np.diff(strides)) + 1
-    cells = tuple((len(run), int(run[0])) for run in np.split(strides, cuts))
+    widths = np.concatenate([np.full(len(part), stride) for part, stride in done])[np.argsort(firsts)]
+    cuts = np.flatnonzero(np.diff(widths)) + 1
+    cells = tuple((len(run), int(run[0])) for run in np.split(widths, cuts))
     return cells, float(np.logaddexp.reduce(logs)), float(np.logaddexp.reduce(sums))
 
 

@@ -28,7 +28,7 @@ from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.planners.table import has_contour
 from verified_dp.search.saddle import Saddle, choose_saddle, saddle_at
-from verified_dp.search.sketch import Sketch, choose_sketch
+from verified_dp.search.sketch import Enumerated, Sketch, choose_sketch
 
 if TYPE_CHECKING:
     from verified_dp.search.allocation import EpochModel
@@ -50,6 +50,8 @@ LEAST_GAP = 0.02
 """By how much two orders' logarithms are taken to differ at least."""
 _INTEGRAL_BITS = 10
 """Of an integral in place of an estimate."""
+VERY_FEW, _FIRST_FLOOR, _BELOW = 4, -37.0, 50.0
+"""Steps of which all outcomes are listed; log of masses that are left out at first, and how far below a small delta."""
 NEAR_JUMP = 7.0
 """Where log delta by one large loss is less by no more, both are rough."""
 NEAR = 1.5
@@ -164,7 +166,8 @@ class Estimates:
             rough = saddle_at(self.model, as_float(epsilon), start).log_delta
             if rough < beside - LEAST_GAP:
                 return rough
-        return self.saddle(epsilon, self.tilt or start).log_delta
+        known = self.enumerated(epsilon)
+        return self.saddle(epsilon, self.tilt or start).log_delta if math.isnan(known) else known
 
     @cached_property
     def _integral(self) -> ClosedFormValues | None:
@@ -193,10 +196,34 @@ class Estimates:
         """Whether there is a sketch."""
         return self._sketch is not None
 
-    def sketch(self, epsilon: Fraction) -> Sketch | None:
+    def enumerated(self, epsilon: Fraction) -> float:
+        """log delta(eps) by all outcomes, where steps are very few and each has few of them; else nan."""
+        if self._outcomes is None:
+            return math.nan
+        found = self._outcomes.log_delta(as_float(epsilon))
+        if math.isnan(found) and (floor := self.saddle(epsilon).log_delta - _BELOW) < self._outcomes.floor:
+            deeper = self._listed_down_to(floor)  # the saddle point's model reaches so far
+            if deeper is not None:
+                self._outcomes = deeper
+                found = deeper.log_delta(as_float(epsilon))
+        return found
+
+    @cached_property
+    def _outcomes(self) -> Enumerated | None:
+        steps = sum(count for _, count in self.loss.parts)
+        if not 1 < steps <= VERY_FEW or self.loss.mean_shift_squared or not all(
+                law.lists(10**9) for law, _ in self.loss.parts):
+            return None
+        return self._listed_down_to(_FIRST_FLOOR)
+
+    def _listed_down_to(self, floor: float) -> Enumerated | None:
+        return Enumerated.of([(law.points, law.log_masses) for law, count in self.lattice_model.parts
+                              for _ in range(int(count))], floor)
+
+    def sketch(self, epsilon: Fraction) -> Sketch | Enumerated | None:
         """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""
         if not self.has_contour:
-            return None
+            return None if math.isnan(self.enumerated(epsilon)) else self._outcomes
         where = as_float(epsilon)
         if self._sketch is None or not abs(self._sketch[0] - where) * self._sketch[1].tilt < NEAR:
             saddle, jump = self.saddle(epsilon), self.log_jump(epsilon) if self.few else -math.inf

@@ -300,6 +300,12 @@ def farthest_outcome(law: DiscreteGaussianLoss, floor: float) -> int:
     return math.ceil(math.sqrt(-2 * floor * min(float(law.sigma_squared), 1e12))) + 2 * law.sensitivity
 
 
+def farthest_listed(law: Law, floor: float) -> int:
+    """The same of a law whose outcomes are listed; 0 where all of them are."""
+    noise = law.base if isinstance(law, SampledLoss) else law
+    return farthest_outcome(noise, floor) if isinstance(noise, DiscreteGaussianLoss) else 0
+
+
 @model_of.register(DiscreteGaussianLoss)
 def _(law: DiscreteGaussianLoss, floor: float) -> LawModel:
     return Progression(law, floor) if farthest_outcome(law, floor) < FEW_CELLS // 2 else LawModel(law, floor)
@@ -409,6 +415,8 @@ class LatticeModel:
         """log delta by a trapezoidal sum where it can: a few large losses may decide, not the saddle point."""
         tilt, curved = saddle.tilt, math.sqrt(max(saddle.curvature, 1e-300))
         width, size = 2 * math.pi / (40 * curved), self.cumulants(tilt)[0] - tilt * epsilon
+        if not saddle.log_delta > -DEEPEST:
+            return saddle.log_delta
         for number in _FREQUENCIES:
             steps = width * np.arange(number)
             with np.errstate(divide="ignore"):

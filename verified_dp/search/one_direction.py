@@ -44,7 +44,7 @@ SHARP = "closed", "halves", "epochs", "few_steps"
 """Planners, beside contours, whose cost hardly grows with the digits."""
 _MOST_SHORTFALL = 40.0
 """By no more bits are next questions asked for more."""
-BOTH_WAYS = "line", "marked"
+BOTH_WAYS = "line", "marked", "rays"
 """Kinds of witnesses whose values tell the swapped direction too."""
 NOT_OFFERED = {
     "closed-form": "no closed form: it exists for Gaussian steps alone and for one sampled step alone",
@@ -146,7 +146,10 @@ class OneDirection(Estimates):
         return self.evaluate(epsilon, quick_witness(self, tilt))
 
     def reversed(self, answer: Answer, other: OneDirection, goal: arb) -> Answer | None:
-        """The other order by the line that gave this answer, where that shows it at most the goal."""
+        """The other order by the line or rays that gave this answer, where that shows it at most the goal.
+
+        At eps = 0 both orders are equal.
+        """
         line: Any = answer.witness
         values, epsilon = answer.values, answer.epsilon
         tells = line.kind in BOTH_WAYS and getattr(values, "witness", None) is line  # not what was made of its values
@@ -155,7 +158,7 @@ class OneDirection(Estimates):
             return None
         found = ReversedValues(values, line.prec)
         bounds = found.delta(epsilon)
-        shown = epsilon > 0 and bounds.upper <= goal
+        shown = epsilon == 0 or (epsilon > 0 and bounds.upper <= goal)
         return Answer(epsilon, replace(line, tilt=-1 - line.tilt), found, bounds) if shown else None
 
 

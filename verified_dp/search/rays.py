@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.rays import Level, Ray, RaysWitness
+from verified_dp.core.engines.rays import MAX_LEVELS, Level, Ray, RaysWitness
 from verified_dp.search.deadline import check_time
 from verified_dp.search.line import dyadic, kept_window, node_rule
 from verified_dp.search.models import FloatLoss
@@ -27,11 +27,11 @@ _FINE, _FINER, _MANY_BITS = 0.6, 0.3, 60.0
 _CUTS = 16
 """So many cuts are tried."""
 _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
-_FIRST, _COARSE, _BACKINGS, _ROOM = np.geomspace(1e-7, 1, 54), 6, 3, -3.0
+_FIRST, _COARSE, _BACKINGS, _ROOM = 10 ** (-7 / 53 * np.arange(263, -1, -1)), 6, 3, -3.0
 """First half-panels as shares of half the ray, of which first every so many, how many are tried, log of the error of
 one where more may follow."""
 _PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])
-_MOST_LEVELS, _MOST_PANELS, _MOST_NODES = 24, 400, 10**6
+_MOST_LEVELS, _MOST_PANELS, _MOST_NODES = MAX_LEVELS, 400, 10**6
 
 
 class RuleTable:
@@ -334,7 +334,7 @@ def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, poin
     """Panels and ellipses from a first half-length on: at every level the fewest after which panels may be doubled."""
     place, levels = 0.0, list[tuple[int, float]]()
     while len(levels) < _MOST_LEVELS:
-        rest = max(1, math.ceil((length - place) / (2 * half)))
+        rest = max(1, math.ceil(min((length - place) / (2 * half), 1e15)))
         panels = np.append(_PANELS[rest > _PANELS], rest)
         ends = place + 2 * half * panels
         errors, ellipses = _errors(sums, c, turn, np.append(np.full(len(panels), place), ends),

@@ -27,6 +27,8 @@ _STEEPEST = 8.0
 """Where log delta falls fast in log eps, delta is needed to fewer digits than eps; by no more than this factor."""
 _CLEARLY = 4.0
 """Where the tilt times eps is more, eps is not 0."""
+_NEXT_TO = 4
+"""Few steps may add up to delta(0) where what each adds alone is below so many targets."""
 FARTHEST = 10**250
 """No larger eps is guessed."""
 _ATTEMPTS, _OF_ONE = 8, 2
@@ -205,13 +207,15 @@ class _Question:
         """Whether delta(0) may meet the target: by what each step adds at most, or by first-order estimates."""
         if self._serves:
             return self.order.log_estimate(Fraction(0)) < self._log_target + 2
+        loss, few = self.order.loss, self.order.few
         epsilon, tilt = first_guess(self.order, self.target)
-        if not tilt * as_float(epsilon) < _CLEARLY:
+        clear = not tilt * as_float(epsilon) < _CLEARLY
+        if clear and not few:
             return False
-        loss = self.order.loss
         apart = sum((count * law.enclose_hockey_stick(arb(0)) for law, count in loss.parts), arb(0))
-        return (not loss.mean_shift_squared and bool(apart < ball(self.target))
-                ) or self.order.log_estimate(Fraction(0)) < self._log_target + 0.5
+        if not loss.mean_shift_squared and bool(apart < (_NEXT_TO if few else 1) * ball(self.target)):
+            return True
+        return not clear and self.order.log_estimate(Fraction(0)) < self._log_target + 0.5
 
     def _compare_at_zero(self) -> None:
         """delta(0) with as many bits as it takes to compare it with the target."""

@@ -54,6 +54,60 @@ class Sketch:
             return float(np.exp(tilt * (epsilon - period) - self.log_scale)) / -math.expm1(-tilt * period)
 
 
+@dataclass(frozen=True)
+class Enumerated:
+    """delta of few steps from all their outcomes: half of the steps against the sorted losses of the others.
+
+    floor: log of masses that are left out. above, below: logs of the P and Q masses from a loss of the others on.
+    """
+
+    floor: float
+    losses: np.ndarray
+    masses: np.ndarray
+    sorted_losses: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    closeness: ClassVar[float] = 1e-9
+
+    @classmethod
+    def of(cls, laws: list[tuple[np.ndarray, np.ndarray]], floor: float = -37.0) -> Enumerated | None:
+        """Of (losses, log masses) of every step; None where they are too many."""
+        halves = []
+        for own in (laws[::2], laws[1::2]):
+            losses, logs = np.zeros(1), np.zeros(1)
+            for points, masses in own:
+                near = masses > floor
+                if len(losses) * int(near.sum()) > _MOST_ITEMS:
+                    return None
+                losses, logs = np.add.outer(losses, points[near]).ravel(), np.add.outer(logs, masses[near]).ravel()
+                seen = logs > floor
+                losses, logs = losses[seen], logs[seen]
+            halves.append((losses, logs))
+        (losses, masses), (more, others) = halves[::-1]
+        order = np.argsort(more)
+        more, others = more[order], others[order]
+        above, below = (np.append(np.logaddexp.accumulate(one[::-1])[::-1], -np.inf) for one in (others, others - more))
+        return cls(floor, losses, masses, more, above, below)
+
+    def log_delta(self, epsilon: float) -> float:
+        """log delta(eps); nan where it is lost in the rounding of doubles, or in what is left out."""
+        rest = epsilon - self.losses
+        places = np.searchsorted(self.sorted_losses, rest, "right")
+        above = self.masses + self.above[places]
+        top = float(above.max(initial=-np.inf))
+        if top == -math.inf:
+            return math.nan
+        with np.errstate(invalid="ignore"):
+            sizes = np.exp(above - top)
+            total = float(np.nansum(sizes * -np.expm1(rest + self.below[places] - self.above[places])))
+        found = top + math.log(total) if total > _NOISE * float(sizes.sum()) else -math.inf
+        return found if found > self.floor + _LEFT_OUT else math.nan
+
+
+_MOST_ITEMS, _LEFT_OUT = 2 * 10**6, 12.0
+"""Of each half; how far log delta is above the masses that are left out."""
+
+
 def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | None:
     """A sketch near eps; None where a law has no model of its transform, or the sum would be long."""
     if loss.direct:

@@ -166,7 +166,9 @@ class FloatLaw:
         top = np.maximum(x, self.log_rest)
         real = np.exp(self.log_rest - top) + np.exp(x - top) * np.cos(height / self.variance)
         imaginary = np.exp(x - top) * np.sin(height / self.variance)
-        return top + np.log(np.hypot(real, imaginary)), np.arctan2(imaginary, real)
+        share, turned = np.exp(np.minimum(x, self.log_rest) - top), np.cos(height / self.variance)
+        with np.errstate(divide="ignore"):
+            return top + np.log1p(share * (share + 2 * turned)) / 2, np.arctan2(imaginary, real)
 
     def log_bound(self, x: float, w: float, height: float, t: np.ndarray) -> float:
         """log of int |phi_s e^{u + zv}| on the line of this height, z = x + iw."""

@@ -27,7 +27,7 @@ from verified_dp.core.engines.marked import Mark, MarkedWitness
 from verified_dp.core.engines.moment import MomentWitness
 from verified_dp.core.engines.node_moment import NodeMomentWitness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.rays import MAX_POINTS
+from verified_dp.core.engines.rays import MAX_LEVELS, MAX_POINTS
 from verified_dp.core.engines.table import HOMES, witness_class
 from verified_dp.core.engines.tilted_moments import MomentRule
 from verified_dp.core.families.batches.attack import AttackWitness
@@ -437,6 +437,6 @@ def test_costs_of_rays_are_bounded(evaluations: Evaluations) -> None:
     table = witness_record(witness)
     level = table["low"]["levels"][0]
     for change in ({"points": MAX_POINTS + 1}, {"points": -5}, {"levels": [{**level, "panels": 10**12}]},
-                   {"levels": [level] * 100}):
+                   {"levels": [level] * (MAX_LEVELS + 1)}):
         with pytest.raises(InvalidCertificate):
             check_work([(loss, read_witness({**table, "low": {**table["low"], **change}}, "w"))])

@@ -121,6 +121,37 @@ def test_cells_bound_the_transform(seed: int) -> None:
 
 
 @pytest.mark.theorem("T189-angle")
+@pytest.mark.parametrize("seed", range(4))
+def test_cells_bound_the_transform_by_some_atoms(seed: int) -> None:
+    """By those in a window and the weights of all others; without these, somewhere not."""
+    rng, missed = random.Random(seed), 0
+    with ctx.workprec(80):
+        losses = [arb(rng.randint(-99, 99)) / 50 for _ in range(6)]
+        tilted = Tilted(losses, [arb(rng.randint(1, 30)) / 40 for _ in losses])
+        near = tilted.within(arb(-1), arb(1))
+        assert near.total.overlaps(tilted.total)
+        sloppy = Tilted(near.losses, near.weights)
+        sloppy.__dict__["deviation"] = tilted.deviation
+        bounds = zip(*(one.bound_cells(arb(1), arb(1) / 20, arb(1) / 40, 300) for one in (near, sloppy)), strict=True)
+        for n, (bound, wrong) in enumerate(bounds):
+            size = abs(tilted.sums([tilted.weights], arb(1) + arb(n) / 20, arb(1), 1)[0][0])
+            assert not size > bound
+            missed += size > wrong
+        assert missed or len(near.losses) == len(losses)
+
+
+@pytest.mark.theorem("T192-line")
+def test_windows_widen_an_enclosure_and_shift_nothing() -> None:
+    """Cells that look at some atoms alone add more; a window without any says nothing there."""
+    loss, epsilon = ComposedLoss("remove", ((noise("remove"), 5),), Fraction(0)), Fraction(1, 2)
+    line = replace(PLAIN, count=20, reaches=(40,), cover=((30, 2),))
+    whole, near, none = (evaluate(loss, replace(line, windows=windows)).delta(epsilon) for windows in (
+        (), ((Fraction(-1), Fraction(2)),), ((Fraction(5), Fraction(4)),)))
+    assert none.lower <= near.lower <= whole.lower < whole.upper <= near.upper <= none.upper
+    assert none.upper > whole.upper
+
+
+@pytest.mark.theorem("T189-angle")
 def test_a_mass_that_may_be_0_bounds_by_itself() -> None:
     """A small size over a mass that is not known to be positive says nothing of the angle."""
     assert all(bound >= 1 for bound in bound_by_angle([arb(2) ** -90, arb(1) / 4], arb(1, 1.5), arb(1), arb(1) / 8))
@@ -188,7 +219,7 @@ def test_many_atoms_of_a_sample_are_enclosed_in_a_few_cells(order: str) -> None:
 @pytest.mark.parametrize("change", [
     {"tilt": Fraction(0)}, {"step": Fraction(0)}, {"count": 0}, {"reaches": ()}, {"reaches": (1,)}, {"reaches": (9, 9)},
     {"reaches": (-1,)}, {"cover": ((1, 0),)}, {"cover": ((-1, 1),)}, {"right": Fraction(1, 100)},
-    {"left": Fraction(100)}, {"left": Fraction(-2)}])
+    {"left": Fraction(100)}, {"left": Fraction(-2)}, {"windows": ((Fraction(0), Fraction(1)),) * 2}])
 def test_side_conditions(change: dict[str, object]) -> None:
     loss = ComposedLoss("remove", ((noise("remove"), 5),), Fraction(0))
     assert evaluate(loss, PLAIN).delta(Fraction(1)).upper < 1

@@ -12,6 +12,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines import rays
+from verified_dp.core.engines.contour import ReversedValues
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import enclose_nodes
 from verified_dp.core.engines.rays import Level, Ray, RaysWitness
@@ -73,6 +74,21 @@ def test_rays_of_small_losses_are_long_on_one_side_and_short_on_the_other(compos
     loss = composed("remove", "1/10000", "1", 2)
     bounds = evaluate(loss, chosen(loss, Fraction(0))).delta(Fraction(0))
     assert bounds.lower < arb("5.955131785115745e-5 +/- 1e-19") < bounds.upper < bounds.lower * (1 + arb(2) ** -40)
+
+
+@pytest.mark.theorem("T16-reversal")
+@pytest.mark.parametrize("epsilon", ["0", "1/1000", "1/50"])
+def test_rays_of_the_swapped_pair(composed: Composed, epsilon: str) -> None:
+    """The add order by rays of the remove order, read at -eps, against a line of its own; at 0 both are equal."""
+    at, own, swapped = Fraction(epsilon), composed("add", "1/50", "1", 3), composed("remove", "1/50", "1", 3)
+    turned = chosen(swapped, -at)
+    values = evaluate(own, replace(turned, tilt=-1 - turned.tilt))
+    assert isinstance(values, ReversedValues)
+    bounds = values.delta(at)
+    assert 0 < bounds.lower < bounds.upper < bounds.lower * (1 + arb(2) ** -24)
+    assert bounds.lower.union(bounds.upper).overlaps(by_line(own, at))
+    with pytest.raises(InvalidInput):
+        evaluate(own, replace(turned, tilt=Fraction(-1, 2)))
 
 
 def test_steep_rays_are_found_where_flat_ones_have_no_panels(composed: Composed) -> None:

@@ -151,7 +151,8 @@ class LineWitness:
     left < -1: D(y) - 1 + e^y is bounded, which takes laws with nodes alone). prec: bits.
     tilt < -1: the line of the swapped pair at -1 - tilt, read at -eps (T16); left and right are meant there.
     reaches: none, or one per law, of its atoms that are listed; -1 for a law with another transform. cover: blocks
-    (cells, stride) of frequencies past m0, bounded cell by cell.
+    (cells, stride) of frequencies past m0, bounded cell by cell. windows: none, or the least and the largest loss that
+    cells look at, for each law that is listed; all others add their weights there.
     """
 
     tilt: Fraction
@@ -164,6 +165,7 @@ class LineWitness:
     prec: int
     reaches: tuple[int, ...] = ()
     cover: tuple[tuple[int, int], ...] = ()
+    windows: tuple[tuple[Fraction, Fraction], ...] = ()
 
     kind: ClassVar[str] = "line"
     method: ClassVar[str] = "contour"
@@ -179,6 +181,7 @@ class LineWitness:
         covered = all(cells > 0 and stride > 0 for cells, stride in self.cover) and bool(
             listed or not self.cover or (not self.reaches and direct_parts(rest)))
         known = all(law.lists(reach) for law, _, reach in listed) and len(self.reaches) in (0, len(loss.parts))
+        known = known and len(self.windows) in (0, len(listed))
         seen = lines(rest)
         return seen.has_line and ordered and covered and known and all(
             seen.suits(len(rules)) for rules in (self.nodes, self.tail_nodes))
@@ -262,7 +265,9 @@ class LineWitness:
             return bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
         from verified_dp.core.engines.listed import bound_band, bound_product, bound_products, split_cells  # cells
 
-        whole, (celled, rest) = rest, (tilted, rest) if self.reaches else split_cells(rest, tilt)
+        near = [(one.within(ball(low), ball(high)), count) for (one, count), (low, high) in zip(
+            tilted, self.windows, strict=True)] if self.windows else tilted
+        whole, (celled, rest) = rest, (near, rest) if self.reaches else split_cells(rest, tilt)
         inside = 2 * sum(sizes, arb(0)) - sizes[0]
         for cells, stride in paced(self.cover, between):
             height = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -39,10 +39,11 @@ def bound_by_angle(sizes: Sequence[arb], total: arb, deviation: arb, reach: arb)
 
 @dataclass(frozen=True)
 class Tilted:
-    """Losses, and masses times e^{c loss}: what stands for M on the line Re z = c."""
+    """Losses, and masses times e^{c loss}: what stands for M on the line Re z = c. rest: weights of others."""
 
     losses: list[arb]
     weights: list[arb]
+    rest: arb = field(default_factory=arb)
 
     @staticmethod
     def of(listed: Listed, tilt: arb) -> Tilted:
@@ -65,9 +66,27 @@ class Tilted:
     def bound_cells(self, middle: arb, width: arb, reach: arb, cells: int) -> list[arb]:
         """Bound |M(c+iw)| for |w - middle - n width| <= reach, n < cells, by its size in the middle alone."""
         if not reach * self.deviation < arb.pi() / 2:  # nothing is said of so wide a cell
-            return [upper_end(sum(self.weights, arb(0)))] * cells
-        sizes = [value.abs_upper() for value in self.sums([self.weights], middle, width, cells - 1)[0]]
-        return bound_by_angle(sizes, sum(self.weights, arb(0)), self.deviation, reach)
+            return [upper_end(self.total)] * cells
+        sizes = [value.abs_upper() + self.rest for value in self.sums([self.weights], middle, width, cells - 1)[0]]
+        return bound_by_angle(sizes, self.total, self.deviation, reach)
+
+    @property
+    def total(self) -> arb:
+        """Enclose M(c)."""
+        return sum(self.weights, self.rest)
+
+    @proved_by("T189-angle")
+    def within(self, low: arb, high: arb) -> Tilted:
+        """The same with the losses from low to high, the weights of all others in the rest: e^{iwl} is at most 1."""
+        inside, rest = list[tuple[arb, arb]](), self.rest
+        for loss, weight in zip(self.losses, self.weights, strict=True):
+            if low <= loss <= high:
+                inside.append((loss, weight))
+            else:
+                rest += weight
+        found = Tilted([loss for loss, _ in inside], [weight for _, weight in inside], rest)
+        vars(found)["deviation"] = self.deviation  # of all
+        return found
 
     @cached_property
     @proved_by("T189-angle")

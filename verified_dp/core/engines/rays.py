@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
+from verified_dp.core.engines.contour import ReversedValues
 from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
@@ -38,10 +39,11 @@ from verified_dp.core.engines.shared import all_powers, enclose_power, gauss_rul
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, largest, smallest, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
 
-MAX_LEVELS = 64
+MAX_LEVELS = 128
 """Of a ray: each doubles the length of a panel."""
 MAX_POINTS = 2048
 """Gauss-Legendre points of a panel; searches use 12 to 128. A root costs some products per point."""
@@ -289,6 +291,7 @@ class RaysWitness:
     """tilt: c > 0, where both rays start. nodes, cuts: one rule per law, and where its losses begin to be high.
 
     Those of the laws that are one of several come last, one for each of these. low, high: the rays. prec: bits.
+    tilt < -1: the rays of the swapped pair from -1 - tilt, read at -eps (T16).
     """
 
     tilt: Fraction
@@ -304,6 +307,8 @@ class RaysWitness:
     @proved_by("T187-rays")
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions that are plain comparisons of exact numbers; every step has nodes or is Gaussian."""
+        if self.tilt < -1:
+            return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
         seen = lines(loss)
         laws = [law for law, _ in seen.node_parts] + [one for law, _ in seen.revealed_parts for one in law.alternatives]
         stated = seen.has_line and not direct_parts(loss) and len(laws) == len(self.nodes) == len(self.cuts)
@@ -311,8 +316,19 @@ class RaysWitness:
             isinstance(law, MixtureLines) and _parts(law.side, rule, cut)
             for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))
 
+    @property
+    def _swapped(self) -> RaysWitness:
+        return replace(self, tilt=-1 - self.tilt)
+
+    @proved_by("T16-reversal")
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues | ReversedValues:
+        """What the rays yield, or those of the swapped pair."""
+        if self.tilt < -1:
+            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
+        return self._evaluate(loss, between)
+
     @proved_by("T187-rays")
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues:
+    def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> RaysValues:
         """Enclose the node sums' products along both rays, and bound everything else that does not depend on eps."""
         with ctx.workprec(self.prec):
             node_sets, cuts = list(chain(*enclose_families(loss, self.nodes, between))), iter(self.cuts)

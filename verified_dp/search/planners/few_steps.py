@@ -9,12 +9,8 @@ from typing import Self
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.engines.few_steps import FewStepsWitness, count_items
 from verified_dp.core.engines.sums import is_merged
-from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.families.sampling.sampled import SampledLoss
-from verified_dp.core.kernel.law import Law
 from verified_dp.search.estimates import Estimates
-from verified_dp.search.lattice_model import farthest_outcome
-from verified_dp.search.line import as_float
+from verified_dp.search.lattice_model import farthest_listed
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 
 MOST_STEPS, MOST_ITEMS = 8, 2_000_000
@@ -22,6 +18,8 @@ _LOOK, _ITEM = 5e-8, 2e-6
 """Seconds of an item of the first half, for each bit of the second half's length, and of one of the second half."""
 _LEAST_LOOK, _LOOK_SHARE = 0.15, 0.1
 """Seconds of one value of delta, during which nobody looks at the clock: at most the first, and this of the time."""
+_FIRST_ORDER = 3.0
+"""By how much log delta may be less than a first-order estimate."""
 _USUAL = -20.0
 """log2 of delta, where nothing is known yet."""
 
@@ -47,8 +45,9 @@ class FewSteps(Planner):
         return self.within(replace(asked, seconds=asked.seconds / 2), self._plan)
 
     def _plan(self, asked: Asked) -> Plan | None:
-        sketch = self.model.sketch(asked.epsilon)
-        known = math.nan if sketch is None else sketch.log_delta(as_float(asked.epsilon))
+        known = self.model.enumerated(asked.epsilon)
+        if math.isnan(known) and self.model.why_no_floats is None:
+            known = self.model.saddle(asked.epsilon).log_delta - _FIRST_ORDER
         witness = self._witness(asked.bits - (_USUAL if math.isnan(known) else known / math.log(2)))
         first, second = count_items(self.loss, witness)
         look = first * math.log2(second + 4) * _LOOK
@@ -63,11 +62,5 @@ class FewSteps(Planner):
             firsts.append(min(count, (steps + 1) // 2 - half))
             half += firsts[-1]
         floor = -(bits + math.log2(2 * steps)) * math.log(2)
-        return FewStepsWitness(tuple(_reach(law, floor) for law, _ in self.loss.parts), tuple(firsts),
+        return FewStepsWitness(tuple(farthest_listed(law, floor) for law, _ in self.loss.parts), tuple(firsts),
                                math.ceil(bits + 2 * math.log2(steps)) + 12)
-
-
-def _reach(law: Law, floor: float) -> int:
-    """How far its outcomes go, all but about e^floor of them; 0 of a law that has few."""
-    noise = law.base if isinstance(law, SampledLoss) else law
-    return farthest_outcome(noise, floor) if isinstance(noise, DiscreteGaussianLoss) else 0

@@ -14,6 +14,7 @@ from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.lattice import LatticePlan, plan_lattice
+from verified_dp.search.lattice_model import DEEPEST
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.next_to_end import gap_to_end, plan_next_to_end
@@ -57,7 +58,8 @@ class Lattice(Planner):
         """
         require_floats(self.loss)
         allocated = asked.seconds < _ALLOCATED and any(is_on_lines(law) for law, _ in self.loss.parts)
-        if asked.method == "auto" and (allocated or self.model.epoch_model is not None):
+        if asked.method == "auto" and (allocated or self.model.epoch_model is not None or (
+                self.model.has_contour and not self.model.saddle(asked.epsilon).log_delta > -DEEPEST)):
             return None
         if not asked.misses:
             self._last, self._before, self._gap = None, None, gap_to_end(self.loss, asked.epsilon)
