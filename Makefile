@@ -71,8 +71,8 @@ lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 
-bench: $(VENV)/installed-bench  ## time this package beside other accountants (an hour; BENCH_FLAGS='--only laplace')
-	$(BIN)/python tests/benchmarks/bench.py $(BENCH_FLAGS)
+bench: $(VENV)/installed-bench  ## times beside other accountants, docs/benchmark.md (half an hour; goes on where it stopped)
+	$(BIN)/python tests/benchmarks/bench.py --page docs/benchmark.md $(BENCH_FLAGS)
 
 bench-individual: $(VENV)/installed-test  ## individual losses of 10^6 records (minutes, 8 GB)
 	mkdir -p build

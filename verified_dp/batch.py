@@ -18,6 +18,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from os import PathLike, fspath
 from pathlib import Path
@@ -95,9 +96,12 @@ def _each(sources: Sources, work: Callable[[Spec], Answer], executor: Executor |
     with nullcontext(executor) if executor is not None else ProcessPoolExecutor(
             mp_context=get_context("spawn")) as pool:  # no thread of this process is copied
         with _one_thread():
-            answered = iter(pool.map(partial(_answered, work), *zip(*asked, strict=True))) if asked else iter(())
+            size = min(MOST_AT_ONCE, 1 + len(asked) // PIECES)
+            pieces = [asked[start:start + size] for start in range(0, len(asked), size)]
+            answered = chain.from_iterable(pool.map(partial(_answered, work), pieces))
         for done in read:
             yield Done(done.name, None, done.error) if done.answer is None else next(answered)
+        yield from answered  # nothing more, but an executor's generator ends before the executor
 
 
 @contextmanager
@@ -138,12 +142,19 @@ class SparkExecutor(Executor):
         return done
 
 
-def _answered(work: Callable[[Spec], Answer], name: str, spec: Spec) -> Done[Answer]:
+PIECES, MOST_AT_ONCE = 250, 32
+"""Into so many pieces of work many specifications are cut, at least; and so many specifications a piece has at most."""
+
+
+def _answered(work: Callable[[Spec], Answer], asked: list[tuple[str, Spec]]) -> list[Done[Answer]]:
     """In a worker: other errors than the package's own are a worker's, and stay its own."""
-    try:
-        return Done(name, work(spec))
-    except VerifiedDPError as error:
-        return Done(name, None, error)
+    found = list[Done[Answer]]()
+    for name, spec in asked:
+        try:
+            found.append(Done(name, work(spec)))
+        except VerifiedDPError as error:
+            found.append(Done(name, None, error))
+    return found
 
 
 def _listed(sources: Sources) -> list[Spec | File]:

@@ -6,6 +6,7 @@ NotApplicable where an accountant has no such mechanism. Libraries are imported 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,6 +18,15 @@ Answer = tuple[Any, Any, Any]
 
 class NotApplicable(Exception):
     """The accountant has no such mechanism, composition or question."""
+
+
+def forget() -> None:
+    """Clear what this package kept of the last call, tables included: no answer is quick because it was just given."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("verified_dp"):
+            for part in list(vars(module).values()):
+                if hasattr(part, "cache_clear"):
+                    part.cache_clear()
 
 
 def ours(case: Case, quantity: str, digits: int) -> Answer:
@@ -177,3 +187,6 @@ PACKAGES = {"verified_dp": "verified-dp", "before": "verified-dp", "dp_accountin
             "prv_accountant": "prv-accountant", "fourier-accountant": "fourier-accountant", "opacus": "opacus",
             "PLD_accounting": "PLD_accounting"}
 """First word of an accountant -> its distribution."""
+MODULES = {"before": "verified_dp", "dp_accounting": "dp_accounting.pld.privacy_loss_distribution",
+           "fourier-accountant": "fourier_accountant", "opacus": "opacus.accountants"}
+"""And what is imported of it, where it is not that word."""

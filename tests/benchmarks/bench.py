@@ -1,40 +1,53 @@
 """Time this package beside other accountants: one run, one core, and how far each answer is from certified values.
 
-    make bench                                      all cases (an hour or more): build/bench.json .csv .md .svg
-    python tests/benchmarks/bench.py --only "k=100 "      only the cases whose name or axis contains this
+    make bench                                      all cases (half an hour): build/bench.*, and docs/benchmark.*
+    make bench BENCH_FLAGS='--only "k=100 "'        only the cases whose name or axis contains this; no page
     python tests/benchmarks/bench.py --before FOLDER      beside another version of this package, from its folder
 
-Each case and accountant has a process of its own, which is pinned to one core and warmed up by one call; times are the
-least processor time of a few calls, from the constructor to the answer, with all our caches cleared (one call where it
-takes over 2 s); memory is the process's peak. Nothing is asserted, and losses are listed beside the gains.
+A run that was stopped goes on where it was, as long as the versions are the same (`--again` begins anew). Each case and
+accountant has a process of its own, which is pinned to one core; times are the least processor time of a few calls
+after the first, from the constructor to the answer, with all our caches cleared (the first alone where it takes five
+seconds); memory is the process's peak. A question that takes longer than its limit is an error, and the next is asked.
+Nothing is asserted, and losses are listed beside the gains.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import platform
 import resource
+import signal
 import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from queue import Empty, Queue
+from tempfile import TemporaryFile
+from threading import Thread
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from accountants import ACCOUNTANTS, PACKAGES, NotApplicable
+from accountants import ACCOUNTANTS, MODULES, PACKAGES, NotApplicable, forget
 from cases import CASES, Case
-from tables import summary, write
+from curves import NAMES, points_of_a_curve
+from tables import page_and_cases, summary, write
 
-OUTPUT = Path(__file__).resolve().parents[2] / "build"
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUT = ROOT / "build"
 QUANTITIES = ("delta", "epsilon")
-REPEATS, LONG = 2, 1.0
-"""Calls of one question, and the seconds above which one is enough."""
+CURVE = "curve"
+"""What is asked besides, of some cases: see curves.py."""
+REPEATS, LONG, ENOUGH = 5, 5.0, 0.5
+"""More calls of one question, while they take less than ENOUGH seconds together; none where the first took LONG."""
+ON_REQUEST = ("dp_accounting 1e-05", "prv_accountant 0.01", "opacus prv")
+"""What is asked where it is named: finer grids, and prv_accountant's method once more."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -44,67 +57,85 @@ def peak_memory() -> int:
     return size if sys.platform == "darwin" else 1024 * size
 
 
-def forget() -> None:
-    """Clear what this package kept of the last call, tables included: no answer is quick because it was just given."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("verified_dp"):
-            for part in list(vars(module).values()):
-                if hasattr(part, "cache_clear"):
-                    part.cache_clear()
-
-
-def asked(case: Case, accountant: str, quantity: str) -> dict[str, Any]:
-    """The answer, the least seconds and the memory; or the error."""
+def asked(case: Case, accountant: str, quantity: str) -> Iterator[dict[str, Any]]:
+    """The answer, the least seconds and the memory, after the first call and after a few more; or the error."""
     ask = ACCOUNTANTS[accountant]
     try:
         start = time.process_time()
         lower, value, upper = ask(case, quantity)
-        times = [math.inf]
         first = time.process_time() - start
-        for _ in range(REPEATS if first < LONG else 1):
+        answer = {key: None if part is None else str(part) for key, part in (
+            ("lower", lower), ("value", value), ("upper", upper))}
+        yield {**answer, "seconds": first, "first": first, "peak": peak_memory()}
+        again = list[float]()
+        while first < LONG and len(again) < REPEATS and sum(again) < ENOUGH:
             forget()
             start = time.process_time()
             ask(case, quantity)
-            times.append(time.process_time() - start)
+            again.append(time.process_time() - start)
+        yield {**answer, "seconds": min(again or [first]), "first": first, "peak": peak_memory()}
     except NotApplicable:
-        return {}
+        return
     except Exception as error:  # a peer's failure is a result here, and so is ours
-        return {"error": f"{type(error).__name__}: {error}"[:200]}
-    answer = {key: None if part is None else str(part) for key, part in (
-        ("lower", lower), ("value", value), ("upper", upper))}
-    return {**answer, "seconds": min(times), "first": first, "peak": peak_memory()}
+        yield {"error": f"{type(error).__name__}: {error}"[:200]}
 
 
-def run_alone(case: Case, accountant: str, limit: float, before: Path | None) -> dict[str, Any]:
-    """Both questions in a process of their own; {} where the accountant has no such mechanism."""
-    words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant])]
-    place = os.environ | ({"PYTHONPATH": str(before)} if before and accountant.startswith("before") else {})
-    try:
-        found = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False, env=place)
-    except subprocess.TimeoutExpired:
-        return {quantity: {"error": f"more than {limit:.0f} s"} for quantity in QUANTITIES}
-    try:
-        answers: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        return {quantity: {"error": found.stderr.strip()[-200:] or "no answer"} for quantity in QUANTITIES}
+def run_alone(case: Case, accountant: str, options: argparse.Namespace,
+              quantities: Sequence[str] = QUANTITIES) -> dict[str, Any]:
+    """The questions in a process of their own; {} where the accountant has no such mechanism."""
+    words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant, quantities, options.seconds])]
+    before = accountant.startswith("before") and options.before
+    place = os.environ | ({"PYTHONPATH": str(before)} if before else {})
+    begun, answers, lines = list[str](), dict[str, Any](), Queue[str]()
+    with TemporaryFile("w+") as errors, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True,
+                                                         env=place) as process:
+        Thread(target=lambda: [*map(lines.put, process.stdout or ()), lines.put("")], daemon=True).start()
+        try:
+            while line := lines.get(timeout=LOADING + CLOCK * options.seconds):
+                found = json.loads(line)
+                begun.append(found.pop("quantity"))
+                answers |= {begun[-1]: found} if found else {}
+        except Empty:
+            process.kill()
+        if process.wait() in (-signal.SIGKILL, -signal.SIGPROF):
+            answers.setdefault(begun[-1] if begun else quantities[0], {"error": f"more than {options.seconds:.0f} s"})
+            left = [one for one in quantities if one not in (begun or quantities)]
+            return answers | (run_alone(case, accountant, options, left) if left else {})
+        if process.returncode:
+            errors.seek(0)
+            said = errors.read().strip()[-200:] or "no answer"
+            answers |= {one: {"error": said} for one in quantities if one not in answers}
     return answers
 
 
+LOADING, CLOCK = 30.0, 10.0
+"""Seconds for a process to load what it needs (torch); and how often the processor's limit the clock's is."""
+
+
 def answer_one(words: str) -> None:
-    """In the child: both questions of one case."""
+    """In the child: a line when a question is begun, and one for each answer."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # numpy is not imported yet
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     warnings.simplefilter("ignore")  # the peers' overflow warnings
-    name, accountant = json.loads(words)
+    name, accountant, quantities, seconds = json.loads(words)
     case = next(case for case in CASES if case.name == name)
-    answers = {quantity: asked(case, accountant, quantity) for quantity in QUANTITIES}
-    print(json.dumps(answers))
+    if accountant:
+        word = accountant.split()[0]
+        import_module(MODULES.get(word, word))  # no part of an answer's time
+    for quantity in quantities:
+        print(json.dumps({"quantity": quantity}), flush=True)
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor; then the process ends
+        for answer in [points_of_a_curve(case)] if quantity == CURVE else asked(case, accountant, quantity):
+            print(json.dumps({"quantity": quantity, **answer}), flush=True)
 
 
 def versions() -> dict[str, str]:
     """What was compared, on what."""
-    found = {"python": platform.python_version(), "machine": platform.machine(), "cores": str(os.cpu_count())}
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=ROOT,
+                            check=False).stdout.strip()
+    found = {"python": platform.python_version(), "machine": platform.machine(), "cores": str(os.cpu_count()),
+             "commit": commit or "unknown"}
     for name in ("python-flint", "numpy", "scipy", *PACKAGES.values()):
         try:
             found[name] = version(name)
@@ -113,41 +144,73 @@ def versions() -> dict[str, str]:
     return found
 
 
+def kept(path: Path, found: dict[str, str], again: bool) -> dict[str, Any]:
+    """What an earlier run of the same versions has measured."""
+    if path.exists() and not again:
+        earlier: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if all(earlier["versions"].get(name) == number for name, number in found.items()):
+            return earlier
+        print("other versions than those of", path, "- measured anew")
+    return {"versions": found, "load": [], "records": [], "done": [], "curves": {}}
+
+
+def questions(options: argparse.Namespace, found: dict[str, str]) -> Iterator[tuple[Case, str]]:
+    """Each case with each accountant that is installed and asked."""
+    words = [word for word in options.accountants.split(",") if word]
+    for case in (case for case in CASES if options.only in f"{case.name} {case.axis}"):
+        for name in ACCOUNTANTS:
+            there = name.startswith("verified_dp") or found[PACKAGES[name.split()[0]]] != "not installed"
+            wanted = any(word in name for word in words) if words else name not in ON_REQUEST
+            if there and wanted and (options.before or not name.startswith("before")):
+                yield case, name
+
+
 def main() -> None:
-    """Measure, print a line for each case and accountant, write four files."""
+    """Measure, print a line for each case and accountant, write four files, and the page where all was asked."""
     parser = argparse.ArgumentParser(description="Time this package beside other accountants, on one core.")
     parser.add_argument("--only", default="", help="only the cases whose name or axis contains this")
     parser.add_argument("--accountants", default="", help="only those whose names contain one of these, with commas")
     parser.add_argument("--before", type=Path, help="the folder of another version of this package, to compare with")
-    parser.add_argument("--seconds", type=float, default=600.0, help="limit of one case and accountant")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of the processor, limit of one question")
+    parser.add_argument("--again", action="store_true", help="forget what was measured before")
     parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--page", type=Path, help="write it, and its CSV, where all cases and accountants were asked")
+    parser.add_argument("--note", default="", help="for the page: what else ran on the machine")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         answer_one(options.one)
         return
-    found = versions()
-    load = os.getloadavg() if hasattr(os, "getloadavg") else ()
-    words = [word for word in options.accountants.split(",") if word]
-    names = [name for name in ACCOUNTANTS if found[PACKAGES[name.split()[0]]] != "not installed"
-             or name.startswith("verified_dp")]
-    names = [name for name in names if options.before or not name.startswith("before")]
-    names = [name for name in names if not words or any(word in name for word in (*words, "never"))]
-    records: list[dict[str, Any]] = []
     options.output.mkdir(parents=True, exist_ok=True)
-    for case in (case for case in CASES if options.only in f"{case.name} {case.axis}"):
-        for name in names:
-            for quantity, answer in run_alone(case, name, options.seconds, options.before).items():
-                if answer:
-                    records.append({"axis": case.axis, "case": case.name, "quantity": quantity, "accountant": name,
-                                    "epsilon": case.epsilon, "delta": case.delta, **answer})
-                    print(case.name, quantity, name, answer.get("error") or f"{1000 * answer['seconds']:.1f} ms",
-                          sep=" | ", flush=True)
-        kept = {"versions": found, "summary": summary(records), "records": records}
-        (options.output / "bench.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")  # of what is done
-    if load:
-        found["load before and after"] = " and ".join(f"{at[0]:.1f}" for at in (load, os.getloadavg()))
-    write(options.output, {"versions": found, "summary": summary(records), "records": records})
+    path, found, begun = options.output / "bench.json", versions(), time.monotonic()
+    result = kept(path, found, options.again)
+
+    def keep() -> None:
+        result["load"].append(round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else 0.0)
+        result["summary"] = summary(result["records"])
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(result, indent=1), encoding="utf-8")
+        new.replace(path)
+
+    for case, name in questions(options, found):
+        if [case.name, name] in result["done"]:
+            continue
+        for quantity, answer in run_alone(case, name, options).items():
+            result["records"].append({"axis": case.axis, "case": case.name, "quantity": quantity, "accountant": name,
+                                      "epsilon": case.epsilon, "delta": case.delta, **answer})
+            print(f"{time.monotonic() - begun:.0f} s", case.name, quantity, name,
+                  answer.get("error") or f"{1000 * answer['seconds']:.1f} ms", sep=" | ", flush=True)
+        result["done"].append([case.name, name])
+        keep()
+    for case in (case for case in CASES if case.name.startswith(NAMES) and options.only in f"{case.name} {case.axis}"):
+        if case.name not in result["curves"] and not options.accountants:
+            result["curves"][case.name] = run_alone(case, "", options, [CURVE]).get(CURVE, {"error": "no answer"})
+            print(f"{time.monotonic() - begun:.0f} s", case.name, "200 points", result["curves"][case.name], sep=" | ",
+                  flush=True)
+            keep()
+    write(options.output, result)
+    if options.page and not (options.only or options.accountants):
+        page_and_cases(options.page, result, options.note)
 
 
 if __name__ == "__main__":

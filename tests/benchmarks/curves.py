@@ -1,6 +1,4 @@
-"""What 200 points of a curve of delta cost, beside one question and dp_accounting's 200: a table for the page.
-
-    python tests/benchmarks/curves.py > build/curves.md
+"""What 200 points of a curve of delta cost, beside one question and dp_accounting's 200.
 
 Processor time, the least of a few calls, at six digits, with all caches of this package cleared; dp_accounting composes
 once, at its default grid, and is asked for all points by one call.
@@ -8,17 +6,12 @@ once, at its default grid, and is asked for all points by one call.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from accountants import NotApplicable, dp_accounting_law, our_profile
-from bench import ONE_THREAD, forget
-from cases import CASES
+from accountants import dp_accounting_law, forget, our_profile
+from cases import Case
 
 POINTS = 200
 NAMES = ("q=0.01 s=1 k=2 ", "q=0.01 s=1 k=10 ", "q=0.01 s=1 k=1000 ", "10 distinct", "laplace(20)",
@@ -37,22 +30,10 @@ def least(ask: Callable[[], object], calls: int = 3) -> float:
     return 1000 * min(times)
 
 
-def main() -> None:
-    """Print the table."""
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # numpy is not imported yet
-    print("| case | one question, ms | 200 points, ms | dp_accounting's 200, ms | its time over ours |")
-    print("|---|--:|--:|--:|--:|")
-    for case in (case for case in CASES if case.name.startswith(NAMES)):
-        points = [f"{float(case.epsilon) * (0.5 + n / POINTS):.6f}" for n in range(POINTS)]
-        one = least(lambda case=case: our_profile(case).delta(case.epsilon, digits=6))
-        many = least(lambda case=case, points=points: our_profile(case).curve(epsilons=points, digits=6))
-        try:
-            theirs = least(lambda case=case, points=points: dp_accounting_law(case, 1e-4).get_delta_for_epsilon(
-                [float(point) for point in points]))
-        except NotApplicable:
-            continue
-        print(f"| {case.name} | {one:.3g} | {many:.3g} | {theirs:.3g} | {theirs / many:.3g} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def points_of_a_curve(case: Case) -> dict[str, Any]:
+    """Milliseconds of one question, of 200 points, and of dp_accounting's."""
+    points = [f"{float(case.epsilon) * (0.5 + n / POINTS):.6f}" for n in range(POINTS)]
+    return {"one": least(lambda: our_profile(case).delta(case.epsilon, digits=6)),
+            "many": least(lambda: our_profile(case).curve(epsilons=points, digits=6)),
+            "theirs": least(lambda: dp_accounting_law(case, 1e-4).get_delta_for_epsilon(
+                [float(point) for point in points]))}

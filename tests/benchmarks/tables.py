@@ -19,8 +19,7 @@ from typing import Any
 Record = dict[str, Any]
 PAGE_TEXT = """# Beside other accountants
 
-Written by `python tests/benchmarks/tables.py build/bench.json docs/benchmark.md` from one run of `make bench`:
-{versions}. {note}
+Written by one run of `make bench`: {versions}. {note}
 
 Each case and accountant has a process of its own, pinned to one core. Times are processor time, the least of a few
 calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for certified
@@ -35,7 +34,15 @@ The other's time over ours: above 1 we are faster.
 
 {summary}
 
+## Few steps
+
+Milliseconds.
+
+{few}
+
 ## 200 points of a curve
+
+Of delta, at six digits; dp_accounting composes once and is asked for all.
 
 {curves}
 
@@ -148,16 +155,50 @@ def markdown(result: Record) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(result: Record, note: str, curves: str) -> str:
-    """docs/benchmark.md. curves: what `curves.py` printed."""
+def page(result: Record, note: str) -> str:
+    """docs/benchmark.md."""
     rows = of_others(with_errors(result["records"]))
+    load = ", ".join(f"{kind} {pick(result['load']):.2g}" for kind, pick in (
+        ("median", statistics.median), ("largest", max))) if result.get("load") else "unknown"
+    cases = len({row["case"] for row in rows})
     return PAGE_TEXT.format(
-        versions=", ".join(f"{name} {number}" for name, number in result["versions"].items()), note=note,
-        curves=curves.strip(),
-        summary="\n".join(_summary_lines(of_others(result["summary"], "peer"))),
+        versions=", ".join(f"{name} {number}" for name, number in result["versions"].items()),
+        note=f"{cases} cases; load of the machine: {load}. {note}".strip(), curves="\n".join(_curve_lines(result)),
+        summary="\n".join(_summary_lines(of_others(result["summary"], "peer"))), few="\n".join(_few_lines(rows)),
         slower="\n".join(_slower_lines(rows)) or "Nowhere.", memory="\n".join(_memory_lines(rows)),
         wrong="\n".join(_wrong_lines(rows)) or "None.",
         failed="\n".join(_failed_lines(rows)) or "Nothing.")
+
+
+def page_and_cases(path: Path, result: Record, note: str) -> None:
+    """Write the page, and all cases beside it."""
+    path.write_text(page(result, note), encoding="utf-8")
+    path.with_suffix(".csv").write_text(cases(with_errors(result["records"])), encoding="utf-8")
+
+
+def _curve_lines(result: Record) -> Iterable[str]:
+    yield "| case | one question, ms | 200 points, ms | dp_accounting's 200, ms | its time over ours |"
+    yield "|---|--:|--:|--:|--:|"
+    for case, found in result.get("curves", {}).items():
+        numbers = ([found[name] for name in ("one", "many", "theirs")] + [found["theirs"] / found["many"]]
+                   if "many" in found else [])
+        yield f"| {case} | " + (" | ".join(f"{number:.3g}" for number in numbers) or f"{found['error']} | | |") + " |"
+
+
+def _few_lines(rows: list[Record]) -> Iterable[str]:
+    """Sampled Gaussian steps of the first axis, at most ten: milliseconds of every accountant."""
+    names = list(dict.fromkeys(row["accountant"] for row in rows if row["axis"] == "k"))
+    yield "| case | asked | " + " | ".join(names) + " |"
+    yield "|---|---|" + "--:|" * len(names)
+    for case in dict.fromkeys(row["case"] for row in rows if row["axis"] == "k"):
+        if int(float(case.partition("k=")[2].split()[0])) <= FEW:
+            for quantity in ("delta", "epsilon"):
+                found = {row["accountant"]: f"{1000 * row['seconds']:.3g}" if "seconds" in row else "-"
+                         for row in rows if (row["case"], row["quantity"]) == (case, quantity)}
+                yield f"| {case} | {quantity} | " + " | ".join(found.get(name, "") for name in names) + " |"
+
+
+FEW = 10
 
 
 def of_others(rows: Iterable[Record], key: str = "accountant") -> list[Record]:
@@ -282,16 +323,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the documentation's page from a run of the benchmark.")
     parser.add_argument("results", type=Path, nargs="+", help="bench.json of a run, or of its parts")
     parser.add_argument("page", type=Path)
-    parser.add_argument("--curves", type=Path, help="what curves.py printed")
     parser.add_argument("--note", default="", help="what else ran on the machine")
     options = parser.parse_args()
     result, *more = (json.loads(path.read_text(encoding="utf-8")) for path in options.results)
     for other in more:  # parts of one run
         result["records"] += other["records"]
     result["summary"] = summary(result["records"])
-    options.page.write_text(page(result, options.note, options.curves.read_text(
-        encoding="utf-8") if options.curves else "Not measured."), encoding="utf-8")
-    options.page.with_suffix(".csv").write_text(cases(with_errors(result["records"])), encoding="utf-8")
+    page_and_cases(options.page, result, options.note)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def parquet(folder: Path, rows: str, name: str = "norms.parquet") -> Path:
     return folder / name
 
 
-def message(call: Callable[[], Counts], kind: type[VerifiedDPError] = InvalidInput) -> str:
+def message(call: Callable[[], object], kind: type[VerifiedDPError] = InvalidInput) -> str:
     with pytest.raises(kind) as caught:
         call()
     assert "\n" not in str(caught.value)
@@ -294,17 +294,39 @@ def test_batches_are_gathered_without_cutting_records(monkeypatch: pytest.Monkey
     norms = np.random.default_rng(3).uniform(0, 1.2, (6, 40))
     counts = count_array(norms, TRAINING, "raw", 32, repeats=50)
     tables = shared_epsilons(counts, "1e-5", width="1/2")
-    record, bucket = np.nonzero(counts.steps)
-    columns = {"record": [f"r{i:02}" for i in record], "bucket": bucket} | {
-        name: getattr(counts, name)[record, bucket] for name in ("steps", "high", "low")}
     monkeypatch.setattr(spark_workers, "ROWS", rows)
-    monkeypatch.setattr(spark_workers, "CELLS", max(cells, counts.buckets))
+    monkeypatch.setattr(spark_workers, "CELLS", cells)
     for size in (1, 7, 1000):
-        batches = list(_enclosed(tables, arrow.table(columns).to_batches(max_chunksize=size)))
+        batches = list(_enclosed(tables, np.arange(6), arrow.table(rows_of(norms)).to_batches(max_chunksize=size)))
         found = arrow.Table.from_batches(batches).to_pydict()
         assert found["record"] == [f"r{i:02}" for i in range(40)]
         lower, upper = tables.enclose(counts)
         assert found["lower"] == lower.tolist() and found["upper"] == upper.tolist()
+
+
+def rows_of(norms: np.ndarray) -> dict[str, Any]:
+    """Of an array (steps, records), each record's next to each other; each stands for 50 steps."""
+    steps, records = norms.shape
+    return {"record": [f"r{i:02}" for i in range(records) for _ in range(steps)],
+            "step": np.tile(np.arange(steps), records), "norm": norms.T.ravel(), "repeats": np.full(norms.size, 50)}
+
+
+@pytest.mark.parametrize(("steps", "said"), [
+    ([0, 1, 2, 4], "record r01 has no step 3"), ([0, 1, 2, 2], "record r01 has no step 3"), ([0, 1, 2], "no step 3"),
+    ([0, 1, 2, 3, 3], "record r01 has a step twice"), ([3, 2, 1, 0], None)])
+def test_a_worker_refuses_a_record_that_is_not_whole(steps: list[int], said: str | None) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: verified-dp[spark]")
+    norms = np.full((4, 2), 0.5)
+    tables = shared_epsilons(count_array(norms, TRAINING, "raw", 32, repeats=50), "1e-5", width="1/2")
+    first, count = list(range(4)), len(steps)
+    table = arrow.table({"record": ["r00"] * 4 + ["r01"] * count, "step": first + steps, "norm": [0.5] * (4 + count),
+                         "repeats": [50] * (4 + count)})
+    def ask() -> object:
+        return list(_enclosed(tables, np.arange(4), table.to_batches()))
+    if said is None:
+        ask()
+    else:
+        assert said in message(ask)
 
 
 @pytest.mark.long

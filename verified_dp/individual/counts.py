@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,10 +150,13 @@ def checked_counts(counts: object) -> Counts:
     return counts
 
 
+@lru_cache(16)
 def square_ends(training: Training, parts: int) -> np.ndarray:
     """r^2 at the ends of the buckets in units of 2^-32, exact."""
     unit = 2 ** (UNIT_BITS - SPLIT_BITS)
-    return np.array([int(square * unit) for square in training.square_edges(parts)], dtype=np.int64)
+    ends = np.array([int(square * unit) for square in training.square_edges(parts)], dtype=np.int64)
+    ends.setflags(write=False)
+    return ends
 
 
 @proved_by("T116-variance-interpolation")

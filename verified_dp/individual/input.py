@@ -34,7 +34,7 @@ from verified_dp.individual.statements import (
     readings_sql,
     steps_sql,
 )
-from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, checked_parts
+from verified_dp.individual.training import HALVINGS, SPLIT_BITS, Training, bucket_count, checked_parts
 from verified_dp.reading import optional
 
 PARTS = 64
@@ -53,25 +53,20 @@ class Recorder:
         if isinstance(records, bool) or not isinstance(records, int) or records < 1:
             raise InvalidInput("records", records, "the number of records, an integer >= 1")
         self.training, self.parts, self._raw = training, parts, is_raw(norms)
-        self._steps, self._high, self._low = np.zeros((3, records, bucket_count(parts)), dtype=np.int64)
+        self._dense = np.zeros((3, records, bucket_count(parts)), dtype=np.int64)
         self.readings, self.clipped = 0, 0
 
-    @proved_by("T115-squared-sensitivity")
     def add(self, norms: np.ndarray, repeats: int = 1) -> None:
         """Count one reading of every record, which stands for `repeats` steps. Raises InvalidInput, nothing counted."""
         values = _as_doubles(norms)
         self._check(values, repeats)
-        square, bucket = square_and_bucket(values, self.training.clipping_double, self.parts)
-        rows = np.arange(len(values))
-        self._steps[rows, bucket] += repeats
-        self._high[rows, bucket] += (square >> SPLIT_BITS) * repeats
-        self._low[rows, bucket] += (square & (2**SPLIT_BITS - 1)) * repeats
+        add_readings(self._dense, self.training, np.arange(len(values)), values, repeats)
         self.readings += 1
         self.clipped += int((values > self.training.clipping_double).sum())
 
     def _check(self, values: np.ndarray, repeats: int) -> None:
-        if values.shape != (len(self._steps),):
-            raise InvalidInput("norms", str(values.shape), f"one norm for each of {len(self._steps)} records")
+        if values.shape != (self._dense.shape[1],):
+            raise InvalidInput("norms", str(values.shape), f"one norm for each of {self._dense.shape[1]} records")
         if isinstance(repeats, bool) or not (isinstance(repeats, int) and 1 <= repeats <= 10**9):
             raise InvalidInput("repeats", repeats, "an integer from 1 to 10^9")
         bad = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
@@ -84,8 +79,23 @@ class Recorder:
 
     def counts(self) -> Counts:
         """What was counted up to now."""
-        high, low = split_sum(self._high, self._low)
-        return Counts(self.training, np.arange(len(high)), self._steps.copy(), high, low, self.clipped)
+        return dense_counts(self.training, np.arange(self._dense.shape[1]), self._dense.copy(), self.clipped)
+
+
+@proved_by("T115-squared-sensitivity")
+def add_readings(dense: np.ndarray, training: Training, place: np.ndarray, norms: np.ndarray,
+                 repeats: int | np.ndarray) -> None:
+    """Add readings of the records at `place` to `dense`: (steps, high, low) x (records, buckets), `low` as it comes."""
+    square, bucket = square_and_bucket(norms, training.clipping_double, dense.shape[2] - HALVINGS)
+    at = place * dense.shape[2] + bucket
+    for target, values in zip(dense.reshape(3, -1), (1, square >> SPLIT_BITS, square & (2**SPLIT_BITS - 1)),
+                              strict=True):
+        np.add.at(target, at, values * repeats)
+
+
+def dense_counts(training: Training, records: np.ndarray, dense: np.ndarray, clipped: int = 0) -> Counts:
+    """What `add_readings` has summed."""
+    return Counts(training, records, dense[0], *split_sum(*dense[1:]), clipped)
 
 
 def count_steps(steps: Iterable[np.ndarray], training: Training, norms: str, parts: int = PARTS,
@@ -164,7 +174,12 @@ def _counted(readings: SqlReadings, norms: str, parts: int, progress: Progress) 
     with _connected(readings.memory, readings.threads) as connection:
         _open_readings(connection, readings.source)
         progress(0.0, "checking the readings")
-        _, clipped = check_readings(lambda sql: connection.execute(sql).fetchall(), readings.training, raw)
+        def ask(sql: str) -> list[Any]:
+            rows: list[Any] = connection.execute(sql).fetchall()
+            return rows
+
+        steps, _, clipped = check_rows(ask, readings.training, raw)
+        check_complete(ask, steps)
         progress(0.3, "counting per record and bucket")
         connection.execute(f"CREATE TEMP TABLE counted AS {statement}")
         progress(0.9, "collecting the counts")
@@ -272,8 +287,8 @@ Ask = Callable[[str], list[Any]]
 """Runs a statement and returns its rows."""
 
 
-def check_readings(ask: Ask, training: Training, raw: bool) -> tuple[int, int]:
-    """How many records there are, and readings that are clipped. InvalidInput with the row for anything wrong."""
+def check_rows(ask: Ask, training: Training, raw: bool) -> tuple[list[int], int, int]:
+    """The steps, how many records have the first, and clipped readings. InvalidInput for a row that is no reading."""
     rows = ask(steps_sql(training.clipping_double))
     above = sum(row[3] for row in rows)
     if not rows or any(row[2] for row in rows):
@@ -282,16 +297,22 @@ def check_readings(ask: Ask, training: Training, raw: bool) -> tuple[int, int]:
     if above and not raw:
         record, step, norm = ask(above_row_sql(training.clipping_double))[0]
         raise _above(record, step, norm, training)
-    for start in range(0, len(rows), STEPS_AT_ONCE):
-        _check_complete(ask, [row[0] for row in rows[start:start + STEPS_AT_ONCE]])
-    return int(rows[0][1]), int(above)
+    return [row[0] for row in rows], int(rows[0][1]), int(above)
 
 
-def _check_complete(ask: Ask, steps: list[int]) -> None:
-    for record, _, *words in ask(incomplete_sql(steps)):
-        missing = [step for place, step in enumerate(steps) if not words[place // WORD] >> place % WORD & 1]
-        what = f"record {record} has no step {missing[0]}" if missing else f"record {record} has a step twice"
-        raise InvalidInput("readings", what, "each step exactly once for every record")
+def check_complete(ask: Ask, steps: list[int], where: str = "") -> None:
+    """InvalidInput for a record that has not each of these steps exactly once."""
+    for start in range(0, len(steps), STEPS_AT_ONCE):
+        some = steps[start:start + STEPS_AT_ONCE]
+        for record, _, *words in ask(incomplete_sql(some, where)):
+            raise incomplete(record, [step for place, step in enumerate(some)
+                                      if not words[place // WORD] >> place % WORD & 1])
+
+
+def incomplete(record: object, missing: Sequence[int]) -> InvalidInput:
+    """What is said of a record without these steps, or with one too often."""
+    what = f"record {record} has no step {missing[0]}" if len(missing) else f"record {record} has a step twice"
+    return InvalidInput("readings", what, "each step exactly once for every record")
 
 
 def _collect(connection: Any, training: Training, parts: int, clipped: int) -> Counts:

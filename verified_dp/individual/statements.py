@@ -60,7 +60,7 @@ def above_row_sql(clipping: float) -> str:
             "ORDER BY record, step LIMIT 1")
 
 
-def incomplete_sql(steps: Sequence[int]) -> str:
+def incomplete_sql(steps: Sequence[int], where: str = "") -> str:
     """One record that does not have each of these steps exactly once: record, found, and one integer per 62 steps."""
     places = ", ".join(f"({step}, {place // WORD}, {2 ** (place % WORD)})" for place, step in enumerate(steps))
     full = [2 ** len(steps[start:start + WORD]) - 1 for start in range(0, len(steps), WORD)]
@@ -68,8 +68,8 @@ def incomplete_sql(steps: Sequence[int]) -> str:
     wrong = " OR ".join(f"word{word} <> {bits}" for word, bits in enumerate(full))
     return (
         f"SELECT * FROM (SELECT record, COUNT(bit) AS found, {words} FROM readings "
-        f"LEFT JOIN (VALUES {places}) AS numbered(step, word, bit) ON readings.step = numbered.step GROUP BY record) "
-        f"AS checked WHERE found <> {len(steps)} OR {wrong} ORDER BY record LIMIT 1")
+        f"LEFT JOIN (VALUES {places}) AS numbered(step, word, bit) ON readings.step = numbered.step {where} "
+        f"GROUP BY record) AS checked WHERE found <> {len(steps)} OR {wrong} ORDER BY record LIMIT 1")
 
 
 def _literal(value: float) -> str:
