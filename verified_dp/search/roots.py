@@ -282,14 +282,17 @@ class _Question:
     def _locate(self, epsilon: Fraction, tilt: float) -> tuple[Fraction, float]:
         """Come near the answer at little cost: the place, and the slope.
 
-        An epoch's model, or where steps are few the guess of one large loss, comes near enough.
+        An epoch's model, or where steps are few the guess of one large loss, comes near enough; so does a first-order
+        estimate that is not rough.
         """
         order = self.order
         if order.epoch_model is not None:
             return epsilon, -tilt
         if order.few and order.log_jump(epsilon) > -math.inf and order.sketch(epsilon) is None:
             return epsilon, -tilt
-        order.saddle(epsilon, tilt)  # known from here on
+        saddle = order.saddle(epsilon, tilt)  # known from here on
+        if order.has_contour and not (order.few or order.is_rough(epsilon, saddle)):
+            return epsilon, -tilt
         return self._secant(self._rough_gap, epsilon, -tilt, 30.0)
 
     def _rough_gap(self, epsilon: Fraction, _: float) -> Gap:
