@@ -24,7 +24,7 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.individual.counts import Counts, Progress, checked_counts, nothing
-from verified_dp.individual.full_batch import full_batch_deltas, full_batch_epsilons
+from verified_dp.individual.full_batch import full_batch
 from verified_dp.individual.refine import ALONE, Question, Search
 from verified_dp.individual.widths import narrow
 
@@ -94,8 +94,7 @@ def _solve(counts: Counts, question: Question, given: str, alone: int, progress:
     """Every record on grids as fine as it needs; without sampling its composition is one Gaussian step (T124)."""
     quantity, records, asked = question.quantity, counts.records, float(question.width)
     if counts.training.sampling_probability == 1:
-        ask = full_batch_epsilons if quantity == "epsilon" else full_batch_deltas
-        found = ask(counts, question.given, question.width, progress)
+        found = full_batch(counts, question, progress)
         wide = int((~question.narrow(found.lower, found.upper)).sum())
         reason = (f"{wide} of {len(records)} intervals are wider than asked: the numbers are too small or large"
                   if wide else "")
