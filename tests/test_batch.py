@@ -92,15 +92,6 @@ def test_numbers_curves_and_comparisons(claims: Path) -> None:
     assert compared.proved == compare(profile, "delta", "1", methods, digits=4).proved
 
 
-def test_methods_of_a_comparison_are_asked_elsewhere(claims: Path) -> None:
-    profile, shown = privacy_profile(load_spec(claims / "a2.toml")), list[str]()
-    methods = "renyi", "auto", "closed-form", "contour"
-    here, there = (compare(profile, "delta", "1", methods, digits=4, executor=executor,
-                           show=lambda row: shown.append(row.method)) for executor in (None, Pickling()))
-    assert here.proved == there.proved and here.refused == there.refused
-    assert [row.method for row in here.rows] == [row.method for row in there.rows] and len(shown) == 2 * len(here.rows)
-
-
 def test_a_wrong_question_is_an_error_of_each(claims: Path) -> None:
     found = list(delta_all([claims / "a2.toml", claims / "none.toml"], "x", executor=Pickling()))
     assert [done.error.key for done in found if isinstance(done.error, InvalidInput)] == ["epsilon", "file"]

@@ -12,15 +12,15 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
+from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Claim, Composition, Sampled, Spec
 from verified_dp.core.kernel.ends import End, end_of
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.kernel.exact import MAX_COUNT, MAX_DIGITS, Number, fraction_text
+from verified_dp.core.kernel.exact import MAX_COUNT, MAX_DIGITS, Number
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.ends import readable
@@ -108,15 +108,9 @@ def _digits(digits: int) -> int:
 
 def plain(value: Fraction) -> str:
     """The short exact decimal of a value of a grid."""
-    whole = fraction_text(value)
-    if "/" not in whole:
-        return whole
-    places = next(n for n in range(2 * FARTHEST) if 10**n % value.denominator == 0)
-    text = str(value.numerator * 10**places // value.denominator)
-    if places < len(text) + 4:
-        text = text.zfill(places + 1)
-        return f"{text[:-places]}.{text[-places:]}"
-    return f"{text[0]}{'.' * (len(text) > 1)}{text[1:]}e-{places - len(text) + 1}"
+    context = Context(prec=4 * FARTHEST)
+    number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return format(number, "f" if number.adjusted() >= -4 else "e")
 
 
 @dataclass(frozen=True)
@@ -165,17 +159,13 @@ class _Search:
         self.spec, self.parameter, self.name, self.target, self.grid = spec, parameter, name, target, grid
         self.progress, self._stated = progress, seconds is not None
         self._budget = Budget(None if seconds is None else SEARCH_SHARE * seconds)
-        self._gaps: dict[int, float] = {}
+        self._gaps, self._goal = dict[int, float](), _level(target.delta)
         self._open: set[int] = set()  # places that were neither proved to meet nor to miss the target in time
 
     def at(self, value: Fraction) -> Spec:
         """The specification with this value."""
         composition = with_value(self.spec.composition, self.name, value)
         return Spec(self.spec.relation, composition, replace(self.target, title=f"{self.name} = {plain(value)}"))
-
-    @cached_property
-    def _goal(self) -> float:
-        return _level(self.target.delta)
 
     @property
     def _hurried(self) -> bool:

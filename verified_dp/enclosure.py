@@ -78,6 +78,13 @@ class Enclosure:
         object.__setattr__(self, "budget", {name: readable(size) for name, size in self.budget.items()})
         object.__setattr__(self, "methods", tuple(self.methods) or (self.method,))
 
+    def beside(self, ends: tuple[ReadableEnd, ReadableEnd]) -> Enclosure:
+        """The same of another number, between ends that are in order."""
+        found = object.__new__(type(self))
+        vars(found).update({name: vars(self)[name] for name in self.__dataclass_fields__},
+                           lower=ends[0], upper=ends[1])
+        return found
+
     def __str__(self) -> str:
         return self.notation()
 
@@ -243,7 +250,8 @@ class Enclosure:
 
         Raises InconsistentEnclosures if no number lies in both.
         """
-        _same_quantity(self, other)
+        if self.quantity != other.quantity:
+            raise InvalidInput("quantity", other.quantity, f"{self.quantity} in both enclosures")
         if not self.overlaps(other):
             raise InconsistentEnclosures(f"{self.quantity} is in {_traced(self)} and in {_traced(other)}")
         narrow = min(self, other, key=_width_order)
@@ -332,11 +340,6 @@ def _narrow(low: Decimal, high: Decimal, digits: int) -> bool:
     unit = min(low.power, high.power)
     start, end = low.digits * 10 ** (low.power - unit), high.digits * 10 ** (high.power - unit)
     return bool((end - start) * 10**digits <= min(abs(start), abs(end)))
-
-
-def _same_quantity(a: Enclosure, b: Enclosure) -> None:
-    if a.quantity != b.quantity:
-        raise InvalidInput("quantity", b.quantity, f"{a.quantity} in both enclosures")
 
 
 def _width_order(enclosure: Enclosure) -> Dyadic:

@@ -10,7 +10,7 @@ from flint import arb
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.dyadic import EXACT_EXPONENT, MAX_SHIFT, Dyadic, decimal_down, decimal_up
 from verified_dp.core.kernel.ends import End, Ratio
-from verified_dp.core.kernel.errors import OutOfRange, Undecided
+from verified_dp.core.kernel.errors import InconsistentEnclosures, OutOfRange, Undecided
 
 _FORMAT = re.compile(r"(.?[<>^])?([-+ ]?)([1-9]\d*)?(,?)(?=[.eEfFgG%])(?:\.(\d+))?([eEfFgG%]?)")
 
@@ -90,6 +90,24 @@ def readable(end: End) -> ReadableEnd:
     if isinstance(end, Ratio):
         return ReadableRatio(end.numerator, end.denominator)
     return ReadableDyadic(end.mantissa, end.exponent, is_infinite=end.is_infinite)
+
+
+def readable_ends(lower: arb, upper: arb) -> tuple[ReadableDyadic, ReadableDyadic]:
+    """Dyadic numbers of the current precision outside of two bounds, in less time than by one that is checked.
+
+    Raises: InconsistentEnclosures where the bounds are not in order or not finite.
+    """
+    low, high = lower.lower(), upper.upper()
+    if not (low.is_finite() and high.is_finite() and low <= high):
+        raise InconsistentEnclosures(f"no number is at least {lower} and at most {upper}")
+    return _unchecked(low), _unchecked(high)
+
+
+def _unchecked(end: arb) -> ReadableDyadic:
+    """The number of an exact finite ball: its mantissa is odd, or it is 0 with exponent 0."""
+    found, (mantissa, exponent) = object.__new__(ReadableDyadic), end.man_exp()
+    vars(found).update(mantissa=int(mantissa), exponent=int(exponent), is_infinite=False)
+    return found
 
 
 def ball_of(value: End) -> arb:

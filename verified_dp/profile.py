@@ -307,9 +307,13 @@ class PrivacyProfile:
             return solve(values[i], digits, method, None if max_seconds is None else budget.left / 2)
 
         made = self._enclosing(quantity, digits)
+        like: dict[tuple[str, str, int], tuple[Found, Enclosure]] = {}
 
         def shown(found: Found) -> Enclosure:
-            return made(*found.ends, order=found.order, method=found.method, budget=found.budget)
+            key = found.order, found.method, id(found.budget)  # kept alive by what is kept
+            if key not in like:
+                like[key] = found, made(*found.ends, order=found.order, method=found.method, budget=found.budget)
+            return like[key][1].beside(found.ends)
 
         answered = deltas_along if quantity == "delta" else epsilons_along
         return Curve(given, stated, answered(many, values, ask, shown, budget), values)
@@ -508,7 +512,9 @@ class PrivacyProfile:
         target, budget = exact.probability(delta, "delta"), self._budget(method, max_seconds)
         with ctx.workprec(4 * digits + 64), ending_at(budget.end, budget.last):
             brackets = self._bracket_largest(target, digits, method, budget)
-            evaluations = _bracket_evaluations(brackets)
+            evaluations = tuple(
+                answer.proving(side).evaluation("epsilon", order, side) for order, bracket in brackets
+                for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
             ends, order = largest_epsilon([order for order, _ in brackets], evaluations, target)
             if any(bracket.never for _, bracket in brackets):
                 ends = Dyadic.infinity(), Dyadic.infinity()
@@ -522,7 +528,9 @@ class PrivacyProfile:
         """The first order bracketed; of the other, delta(eps_hi) <= target where that is so, else its own bracket."""
         first, *rest = self._orders
         if rest and target:
-            _look_beside(first, rest[0], target)
+            with suppress(Unsupported, ValueError, OutOfTime):  # lines near delta = target may show both orders
+                if first.has_contour and not first.is_trivial and not first.loss.equals_in_law(rest[0].loss):
+                    first.look_beside(rest[0], first_guess(first, target)[0])
         own = budget if first.has_contour or not rest else budget.share(_FIRST_SHARE)
         with ending_at(own.end, own.last):
             brackets = [(first.loss.order, bracket_order(first, target, digits, method, own))]
@@ -617,16 +625,12 @@ class PrivacyProfile:
 
     def _enclosing(self, quantity: str, digits: int) -> Callable[..., Enclosure]:
         """An enclosure of one quantity with what this profile says of all of them."""
-        return partial(Enclosure, quantity=quantity, relation=self.relation.value, convention=self._convention,
-                       digits=digits, tight=self._tight, proven=self.proven)
+        return partial(self._of_all, quantity=quantity, digits=digits)
 
     @cached_property
-    def _convention(self) -> str:
-        return convention(self.composition, self.relation)
-
-    @cached_property
-    def _tight(self) -> bool:
-        return all(pair.is_attained for pair in self.pairs)
+    def _of_all(self) -> Callable[..., Enclosure]:
+        return partial(Enclosure, relation=self.relation.value, convention=convention(self.composition, self.relation),
+                       tight=all(pair.is_attained for pair in self.pairs), proven=self.proven)
 
 
 def _listed(points: Iterable[exact.Number], given: str) -> list[exact.Number]:
@@ -685,13 +689,6 @@ def _by_estimate(orders: Sequence[OneDirection], eps: Fraction) -> list[OneDirec
     return [order for _, order in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
 
-def _look_beside(order: OneDirection, other: OneDirection, target: Fraction) -> None:
-    """Ask of lines near delta = target that they show the other order as well."""
-    with suppress(Unsupported, ValueError, OutOfTime):
-        if order.has_contour and not order.is_trivial and not order.loss.equals_in_law(other.loss):
-            order.look_beside(other, first_guess(order, target)[0])
-
-
 def _chernoff(order: OneDirection, eps: Fraction, goal: arb) -> Answer | None:
     """The cheap upper bound where it is expected to be below the goal; None past the deadline."""
     try:
@@ -730,11 +727,6 @@ def _show_below(order: OneDirection, eps: Fraction, target: Fraction, method: st
         if answer.bounds.lower > 0 and gap > 1:
             return None
     return None
-
-
-def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluation[Dyadic], ...]:
-    return tuple(answer.proving(side).evaluation("epsilon", order, side) for order, bracket in brackets
-                 for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,

@@ -94,7 +94,7 @@ Definition found_below (o : option order) (p : problem) (k : kind) (s : stated) 
   && match s with
      | Gaussian g => covers_below g (h_num p) (h_den p) (bits p) (step_law k)
      | Replacement g => covers_below_way g Replaced (h_num p) (h_den p) (bits p) (step_law k)
-     | Guarantee g => covers_laplace_below g (h_num p) (h_den p) (bits p) (step_law k)
+     | Guarantee g => covers_laplace_below g (h_num p) (h_den p) (bits p) (step_law k) || covers_discrete_below g (h_num p) (h_den p) (bits p) (step_law k)
      | _ => false
      end.
 Fixpoint all_found (f : kind -> stated -> bool) (ks : list kind) (ss : list (option stated)) : bool :=
@@ -151,9 +151,11 @@ Definition told_step (s : option stated) : string * list Z :=
   | Some (Guarantee g) => (match g_source g, g_order g with
         | Any, Remove => "guarantee-remove" | Any, Add => "guarantee-add"
         | Laplace_noise, Remove => "laplace-remove" | Laplace_noise, Add => "laplace-add"
-        | Outputs _ _, Remove => "outputs-remove" | Outputs _ _, Add => "outputs-add" end%string,
+        | Outputs _ _, Remove => "outputs-remove" | Outputs _ _, Add => "outputs-add"
+        | Whole false _ _ _, Remove => "discrete-laplace-remove" | Whole false _ _ _, Add => "discrete-laplace-add"
+        | Whole true _ _ _, Remove => "discrete-gaussian-remove" | Whole true _ _ _, Add => "discrete-gaussian-add" end%string,
       [g_q_num g; g_q_den g; g_eps_num g; g_eps_den g; g_delta_num g; g_delta_den g]
-      ++ match g_source g with Outputs ps qs => Z.of_nat (length ps) :: ps ++ qs | _ => [] end ++ [g_precision g; g_terms g])
+      ++ match g_source g with Outputs ps qs => Z.of_nat (length ps) :: ps ++ qs | Whole _ D reach ts => D :: reach :: ts | _ => [] end ++ [g_precision g; g_terms g])
   | Some (Zcdp z) => (match z_order z with Remove => "zcdp-remove" | Add => "zcdp-add" end%string,
       [rho_num z; rho_den z; xi_num z; xi_den z; l_num z; l_den z; z_precision z; z_terms z])
   | Some (Replacement g) => (match in_order g with Remove => "replaced-remove" | Add => "replaced-add" end%string, told_gaussian g)
@@ -184,11 +186,13 @@ Proof. intros L E. change [w; n] with ([w] ++ [n]) in E. change [w'; n'] with ([
     injection E as E1 E2. injection L as L. destruct (IH ps' L E2). split; congruence. }
   destruct K; auto. Qed.
 Lemma told_step_one s s' : told_step s = told_step s' -> s = s'.
-Proof. destruct s as [[[[]]|[[| |ps qs] [] a b c d e f w n]|[[]]|[[]]|[[]]]|], s' as [[[[]]|[[| |ps' qs'] [] a' b' c' d' e' f' w' n']|[[]]|[[]]|[[]]]|];
+Proof. destruct s as [[[[]]|[[| |ps qs|[] D k ts] [] a b c d e f w n]|[[]]|[[]]|[[]]]|],
+    s' as [[[[]]|[[| |ps' qs'|[] D' k' ts'] [] a' b' c' d' e' f' w' n']|[[]]|[[]]|[[]]]|];
     cbn; intros E; try discriminate; auto; injection E as E; intros; subst; auto;
     match goal with
     | X : (?p ++ _) ++ _ = (?q ++ _) ++ _ |- _ => assert (L : length p = length q) by lia;
         destruct (lists_one _ _ _ _ _ _ _ _ L X) as [? [? [? ?]]]; subst; auto
+    | X : ?l ++ [_; _] = ?l' ++ [_; _] |- _ => destruct (lists_one [] _ [] _ _ _ _ _ eq_refl X) as [_ [? [? ?]]]; subst; auto
     | X : ?l ++ _ = ?l' ++ _ |- _ => apply apps_one in X as [? K]; [injection K; intros; subst; auto|lia]
     end. Qed.
 Lemma map_one {T U} (f : T -> U) : (forall x y, f x = f y -> x = y) -> forall l l', map f l = map f l' -> l = l'.

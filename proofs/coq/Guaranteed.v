@@ -9,7 +9,7 @@
    The same for Laplace noise, whose curve is the largest of 0, 1 - a and 1 - sqrt (a e^-r) (lap), and for finitely many
    outputs of stated probabilities, where it is a sum (apart).  by_outputs bounds one point of one step's curve from below. *)
 Require Import Reals ZArith List Lra Lia Bool.
-From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian.
+From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian Discrete.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -179,61 +179,63 @@ Proof. intros [N P]. unfold share. rewrite (S_nth (fun p _ => IZR p / IZR (sumv 
   assert (K : forall c m, S (fun x : Z * Z => IZR (fst x) / c) (combine m m) = IZR (sumv m) / c).
   { intros c m. induction m as [|x m IH]; cbn [combine S sumv fst]; [unfold Rdiv; ring|rewrite IH, plus_IZR; unfold Rdiv; ring]. }
   rewrite K. field. lra. Qed.
-(* any (e, d)-private step, Laplace noise on a number that changes by at most e scales, or finitely many outputs *)
-Inductive source := Any | Laplace_noise | Outputs (ps qs : list Z).
-Definition sound_source (s : source) : Prop :=
-  match s with Outputs ps qs => shares ps /\ shares qs /\ length ps = length qs | _ => True end.
+(* any (e, d)-private step, Laplace noise on a number that changes by at most e scales, finitely many outputs, or discrete
+   noise of weights e^(-e |k|) or e^(-e k^2) on a whole number that changes by at most D; reach and tests are hints *)
+Inductive source := Any | Laplace_noise | Outputs (ps qs : list Z) | Whole (square : bool) (D reach : Z) (ts : list Z).
+Definition sound_source (s : source) (e : R) : Prop :=
+  match s with Outputs ps qs => shares ps /\ shares qs /\ length ps = length qs | Whole _ D _ _ => 0 < e /\ (0 <= D)%Z | _ => True end.
 Definition base (s : source) (o : order) (e d : R) : R -> R :=
-  match s, o with Any, _ => worst e d | Laplace_noise, _ => lap e | Outputs ps qs, Remove => apart ps qs | Outputs ps qs, Add => apart qs ps end.
+  match s, o with
+  | Any, _ => worst e d | Laplace_noise, _ => lap e | Outputs ps qs, Remove => apart ps qs | Outputs ps qs, Add => apart qs ps
+  | Whole sq D _ _, _ => discrete_curve sq e D
+  end.
 Lemma apart_ge0 ps qs a : 0 <= apart ps qs a.
 Proof. unfold apart. induction (seq 0 (length ps)) as [|i l IH]; simpl; [lra|]. assert (K := pos_ge0 (share ps i - a * share qs i)). lra. Qed.
-Lemma base_ge0 s o e d a : 0 <= d <= 1 -> 0 <= base s o e d a.
-Proof. intros. destruct s, o; try now apply worst_ge0; try apply apart_ge0; try apply lap_ge. all: try apply lap_ge; apply apart_ge0. Qed.
-Definition ends (s : source) : bool := match s with Outputs _ _ => false | _ => true end.
-Lemma base_end s o e d a : ends s = true -> 0 <= e -> 0 <= d <= 1 -> exp e <= a -> base s o e d a <= d.
-Proof. intros N He Hd H. destruct s; try discriminate; destruct o; cbn [base]; try (now apply worst_end); (apply Rle_trans with 0; [now apply lap_end|lra]). Qed.
+Lemma base_ge0 s o e d a : sound_source s e -> 0 <= d <= 1 -> 0 <= base s o e d a.
+Proof. intros S. destruct s; [intros; now apply worst_ge0|intros; apply lap_ge|destruct o; intros; apply apart_ge0|destruct S; intros; now apply curve_ge0]. Qed.
+(* where losses are bounded: by how many times e *)
+Definition ends (s : source) : option Z := match s with Outputs _ _ | Whole true _ _ _ => None | Whole false D _ _ => Some D | _ => Some 1%Z end.
+Lemma base_end s o e d a k : ends s = Some k -> sound_source s e -> 0 <= e -> 0 <= d <= 1 -> exp (e * IZR k) <= a -> base s o e d a <= d.
+Proof. intros N S He Hd H. destruct s as [| |ps qs|[] D n ts]; try discriminate; injection N as <-; cbn [base]; rewrite ?Rmult_1_r in H; [now apply worst_end| |];
+    (apply Rle_trans with 0; [|lra]); [now apply lap_end|destruct S; now apply discrete_end]. Qed.
 Definition guaranteed (s : source) (o : order) (q e d : R) : R -> R :=
   match o with Remove => remove_curve q (base s o e d) | Add => add_curve q (base s o e d) end.
 Lemma guaranteed_one s o e d x : guaranteed s o 1 e d (exp x) = base s o e d (exp x).
 Proof. destruct o; cbn [guaranteed].
   - unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
   - unfold add_curve. replace (1 - exp x * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra]. rewrite Rmult_1_l. f_equal. field. Qed.
-Lemma mix_outcomes q e d : S (mix q (mP e d) (mQ e d)) outcomes = 1 /\ S (mQ e d) outcomes = 1.
-Proof. unfold mix, outcomes. cbn [S mP mQ]. split; ring. Qed.
-Lemma guaranteed_is_curve s o q e d : sound_source s -> 0 < q <= 1 -> 0 <= e -> 0 <= d <= 1 -> is_curve (guaranteed s o q e d).
-Proof. intros Hs Hq He Hd. destruct s.
-  - assert (MP := fun x => mP_ge0 e d x Hd). assert (MQ := fun x => mQ_ge0 e d x Hd).
-    assert (MX : forall x, 0 <= mix q (mP e d) (mQ e d) x).
-    { intros x. unfold mix. specialize (MP x). specialize (MQ x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
-    destruct (mix_outcomes q e d) as [S1 S2]. destruct o; cbn [guaranteed base].
-    + apply (pair_is_curve (sums outcomes) (mix q (mP e d) (mQ e d)) (mQ e d)); auto. intros a _. apply (remove_int (sums outcomes)); auto. intros; reflexivity.
-    + apply (pair_is_curve (sums outcomes) (mQ e d) (mix q (mP e d) (mQ e d))); auto. intros a Ha. apply (add_int (sums outcomes)); auto.
-      intros b. apply worst_swapped.
+Lemma mixed_is_curve {T} (A : integral T) P Q c o q : (forall x, 0 <= P x) -> (forall x, 0 <= Q x) -> is_int A P 1 -> is_int A Q 1 -> 0 < q <= 1 ->
+  (forall a, is_int A (fun x => pos (P x - a * Q x)) (c Remove a)) -> (forall a, is_int A (fun x => pos (Q x - a * P x)) (c Add a)) ->
+  is_curve (match o with Remove => remove_curve q (c Remove) | Add => add_curve q (c Add) end).
+Proof. intros P0 Q0 P1 Q1 Hq R S. assert (MX : forall x, 0 <= mix q P Q x).
+  { intros x. unfold mix. specialize (P0 x). specialize (Q0 x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
+  assert (M1 : is_int A (mix q P Q) 1).
+  { replace 1 with ((1 - q) * 1 + q * 1) by ring. apply (int_plus A (fun x => (1 - q) * Q x) (fun x => q * P x)); now apply int_scal. }
+  destruct o; [apply (pair_is_curve A (mix q P Q) Q)|apply (pair_is_curve A Q (mix q P Q))]; auto; intros a Ha; [now apply remove_int|now apply add_int]. Qed.
+Lemma guaranteed_is_curve s o q e d : sound_source s e -> 0 < q <= 1 -> 0 <= e -> 0 <= d <= 1 -> is_curve (guaranteed s o q e d).
+Proof. intros Hs Hq He Hd. assert (M := fun T A P Q P0 Q0 P1 Q1 => @mixed_is_curve T A P Q (fun o => base s o e d) o q P0 Q0 P1 Q1 Hq).
+  enough (K : is_curve (match o with Remove => remove_curve q (base s Remove e d) | Add => add_curve q (base s Add e d) end)) by (destruct o; exact K).
+  destruct s as [| |ps qs|sq D n ts].
+  - apply (M _ (sums outcomes) (mP e d) (mQ e d)); auto using mP_ge0, mQ_ge0; [| |intros a; reflexivity|intros a; apply worst_swapped];
+    unfold outcomes; cbn [is_int sums S mP mQ]; ring.
   - assert (L := lap_lined e He). assert (P := fun x => proj1 (lap_ge e x)). destruct o; cbn [guaranteed base].
     + apply lined_is_curve; [|now apply lined_remove]. unfold remove_curve. set (x := (0 - 1 + q) / q).
       assert (XE : q * x = q - 1) by (unfold x; field; lra). assert (X0 : x <= 0) by (apply Rmult_le_reg_l with q; lra).
       assert (lap e x <= 1 - x) by (apply lap_most; lra). assert (q * lap e x <= q * (1 - x)) by (apply Rmult_le_compat_l; lra). lra.
     + apply lined_is_curve; [|now apply lined_add]. unfold add_curve. replace (1 - 0 * (1 - q)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra].
       assert (lap e (0 * q / 1) <= 1); [|lra]. apply lap_most; [lra|unfold Rdiv; lra|left; lra].
-  - destruct Hs as [SP [SQ L]]. set (l := seq 0 (length ps)). assert (P1 := share_sum ps SP). assert (Q1 := share_sum qs SQ). rewrite <- L in Q1. fold l in P1, Q1.
-    assert (P0 := fun i => share_ge0 ps i SP). assert (Q0 := fun i => share_ge0 qs i SQ).
-    assert (MX : forall x, 0 <= mix q (share ps) (share qs) x).
-    { intros x. unfold mix. specialize (P0 x). specialize (Q0 x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
-    assert (M1 : S (mix q (share ps) (share qs)) l = 1).
-    { unfold mix. rewrite S_plus, !S_scal, P1, Q1. ring. }
-    destruct o; cbn [guaranteed base].
-    + apply (pair_is_curve (sums l) (mix q (share ps) (share qs)) (share qs)); auto. intros a _. apply (remove_int (sums l)); auto. intros; reflexivity.
-    + apply (pair_is_curve (sums l) (share qs) (mix q (share ps) (share qs))); auto. intros a Ha. apply (add_int (sums l)); auto.
-      intros b. cbn. unfold l, apart. now rewrite L. Qed.
+  - destruct Hs as [SP [SQ L]]. set (l := seq 0 (length ps)). assert (Q1 := share_sum qs SQ). rewrite <- L in Q1.
+    apply (M _ (sums l) (share ps) (share qs)); auto; try (intros; now apply share_ge0); [now apply share_sum|intros; reflexivity|].
+    intros a. cbn. unfold l, apart. now rewrite L.
+  - destruct Hs as [R D0]. apply (M _ counts (discrete sq e 0) (discrete sq e D)); intros; try (now apply noise_ge0); try (now apply noise_int).
+    + now apply curve_int.
+    + now apply curve_swapped. Qed.
 
 (* ---------- the program ---------- *)
 Open Scope Z_scope.
 Record guaranteed_step := {
   g_source : source; g_order : order; g_q_num : Z; g_q_den : Z; g_eps_num : Z; g_eps_den : Z; g_delta_num : Z; g_delta_den : Z;
   g_precision : Z; g_terms : Z }.
-(* the sum of (m p / u - n q / v)_+ over the outputs, times u v *)
-Fixpoint excess (n m u v : Z) (ps qs : list Z) : Z :=
-  match ps, qs with p :: ps, q :: qs => Z.max 0 (m * p * v - n * q * u) + excess n m u v ps qs | _, _ => 0 end.
 Definition at_most_apart (n m z : Z) (ps qs : list Z) : bool :=
   excess n m (sumv ps) (sumv qs) ps qs <=? z * (sumv ps * sumv qs).
 Definition sound_shares (l : list Z) : bool := forallb (Z.leb 0) l && (0 <? sumv l).
@@ -243,40 +245,37 @@ Let W := g_precision g.
 Let U := unit W.
 Let dn := g_delta_num g.
 Let dd := g_delta_den g.
+Definition window_for : window :=
+  match g_source g with Whole sq D reach _ => window_of W sq (g_eps_num g) (g_eps_den g) (g_terms g) D (Z.to_nat reach)
+  | _ => {| tops := []; bottoms_moved := []; bottoms := []; tops_moved := []; outside := 0; outside_moved := 0; least_total := 0; most_total := 0 |} end.
 (* whether m times the curve at n / m is at most z, if e^eps is at most a / 2^W *)
-Definition at_most (a n m z : Z) : bool :=
+Definition at_most (a : Z) (c : window) (n m z : Z) : bool :=
   match g_source g with
+  | Whole _ _ _ _ => if n <? 0 then m - n <=? z else (0 <? least_total c) && (excess_window c n m <=? z * least_total c)
   | Outputs ps qs => match g_order g with Remove => at_most_apart n m z ps qs | Add => at_most_apart n m z qs ps end
   | Laplace_noise => (0 <=? z) && (m - n <=? z) && ((m <=? z) || ((m - z) * (m - z) * a <=? n * m * U))
   | Any => (dn * m <=? dd * z) &&
   (if n <? 0 then m - n <=? z
    else (dn * m + (dd - dn) * (m - n) <=? dd * z) && ((dd - dn) * (a * m - n * U) <=? (dd * z - dn * m) * (U + a)))
   end.
-Definition dot_guaranteed (odds h_num h_den i a d : Z) : bool :=
+Definition dot_guaranteed (odds : Z) (c : window) (h_num h_den i a d : Z) : bool :=
   let rest := g_q_den g - g_q_num g in
-  if (rest =? 0) && ends (g_source g) && (g_eps_num g * h_den <=? h_num * i * g_eps_den g) then dn * U <=? dd * d
+  if (rest =? 0) && match ends (g_source g) with Some k => g_eps_num g * k * h_den <=? h_num * i * g_eps_den g | None => false end then dn * U <=? dd * d
   else match g_order g with
-  | Remove => at_most odds (a * g_q_den g - rest * U) (g_q_num g * U) (d * g_q_den g)
+  | Remove => at_most odds c (a * g_q_den g - rest * U) (g_q_num g * U) (d * g_q_den g)
   | Add => let m := U * g_q_den g - a * rest in
-      if m <=? 0 then 0 <=? d else at_most odds (a * g_q_num g) m (d * g_q_den g)
+      if m <=? 0 then 0 <=? d else at_most odds c (a * g_q_num g) m (d * g_q_den g)
   end.
 Definition sound_guarantee : bool := (0 <=? W) && (0 <? g_q_num g) && (g_q_num g <=? g_q_den g) && (0 <=? g_eps_num g) && (0 <? g_eps_den g)
   && (0 <=? dn) && (dn <=? dd) && (0 <? dd) && (0 <=? g_terms g)
-  && match g_source g with Outputs ps qs => sound_shares ps && sound_shares qs && Nat.eqb (length ps) (length qs) | _ => true end.
+  && match g_source g with Outputs ps qs => sound_shares ps && sound_shares qs && Nat.eqb (length ps) (length qs) | Whole _ D reach _ => (0 <? g_eps_num g) && (0 <=? D) && (D <=? reach) | _ => true end.
 Definition covers_guarantee (h_num h_den B : Z) (v : ilaw) : bool :=
-  sound_guarantee && (0 <? h_den) && let odds := snd (expo W (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g))) in
-  covers_grid (fun i a _ d => dot_guaranteed odds h_num h_den i a d) W (g_terms g) (mass v) h_num h_den B v.
+  sound_guarantee && (0 <? h_den) && let odds := snd (expo W (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g))) in let c := window_for in
+  covers_grid (fun i a _ d => dot_guaranteed odds c h_num h_den i a d) W (g_terms g) (mass v) h_num h_den B v.
 End Covers.
 
 (* ---------- what it decides ---------- *)
 Open Scope R_scope.
-Lemma IZR_max0 z : IZR (Z.max 0 z) = pos (IZR z).
-Proof. apply Z.max_case_strong; intros H; apply IZR_le in H; [rewrite pos_of_neg|rewrite pos_of_pos]; auto. Qed.
-Lemma excess_ok n m u v ps : (0 < u)%Z -> (0 < v)%Z -> forall qs,
-  IZR (excess n m u v ps qs) = IZR u * IZR v * S (fun x => pos (IZR m * (IZR (fst x) / IZR u) - IZR n * (IZR (snd x) / IZR v))) (combine ps qs).
-Proof. intros U V. apply IZR_lt in U, V. assert (UV : 0 < IZR u * IZR v) by now apply Rmult_lt_0_compat.
-  induction ps as [|p ps IH]; intros [|q qs]; cbn [excess combine S fst snd]; try ring.
-  rewrite plus_IZR, IH, IZR_max0, minus_IZR, !mult_IZR, Rmult_plus_distr_l. f_equal. rewrite pos_scal by lra. f_equal. field. lra. Qed.
 Lemma shares_ok l : sound_shares l = true -> shares l.
 Proof. intros T. apply andb_prop in T as [T1 T2]. apply Z.ltb_lt in T2. split; auto. rewrite forallb_forall in T1. apply Forall_forall.
   intros x Hx. apply Z.leb_le; auto. Qed.
@@ -303,7 +302,7 @@ Let d := g_delta g.
 Hypothesis sound : sound_guarantee g = true.
 Lemma sound_guarantee_ok : ((0 <= W)%Z /\ (0 < g_q_num g <= g_q_den g)%Z /\ (0 <= g_eps_num g)%Z /\ (0 < g_eps_den g)%Z
   /\ (0 <= g_delta_num g <= g_delta_den g)%Z /\ (0 < g_delta_den g)%Z /\ (0 <= g_terms g)%Z) /\ 0 < q <= 1 /\ 0 <= e /\ 0 <= d <= 1
-  /\ sound_source (g_source g).
+  /\ sound_source (g_source g) e.
 Proof. unfold sound_guarantee in sound. revert sound. intros T. apply andb_prop in T as [T SO]. repeat (apply andb_prop in T as [T ?]).
   repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
   assert (FR : forall n m, (0 <= n <= m)%Z -> (0 < m)%Z -> 0 <= IZR n / IZR m <= 1).
@@ -313,11 +312,22 @@ Proof. unfold sound_guarantee in sound. revert sound. intros T. apply andb_prop 
   - split; [apply Rdiv_lt_0_compat; apply IZR_lt; lia|]. apply FR; lia.
   - apply Rmult_le_pos; [now apply IZR_le|left; apply Rinv_0_lt_compat; now apply IZR_lt].
   - apply FR; auto.
-  - destruct (g_source g) as [| |ps qs]; cbn [sound_source]; auto. apply andb_prop in SO as [SO L]. apply andb_prop in SO as [SP SQ].
-    apply Nat.eqb_eq in L. auto using shares_ok. Qed.
-Lemma at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> at_most g a n m z = true -> IZR m * base (g_source g) (g_order g) e d (IZR n / IZR m) <= IZR z.
+  - destruct (g_source g) as [| |ps qs|sq D n ts]; cbn [sound_source]; auto; apply andb_prop in SO as [SO L]; apply andb_prop in SO as [SP SQ].
+    + apply Nat.eqb_eq in L. auto using shares_ok.
+    + apply Z.ltb_lt in SP. apply Z.leb_le in SQ. split; auto. apply Rdiv_lt_0_compat; now apply IZR_lt. Qed.
+Lemma reach_ok sq D n ts : g_source g = Whole sq D n ts -> (0 < g_eps_num g)%Z /\ (0 <= D <= n)%Z.
+Proof. intros GS. unfold sound_guarantee in sound. rewrite GS in sound. apply andb_prop in sound as [_ SO]. apply andb_prop in SO as [SO L]. apply andb_prop in SO as [SP SQ].
+  apply Z.ltb_lt in SP. apply Z.leb_le in SQ, L. auto. Qed.
+Lemma at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> at_most g a (window_for g) n m z = true -> IZR m * base (g_source g) (g_order g) e d (IZR n / IZR m) <= IZR z.
 Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He [Hd HS]]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
-  intros Ha Hm T. unfold at_most in T. fold W U in T. destruct (g_source g) as [| |ps qs]; cbn [base].
+  intros Ha Hm T. unfold at_most, window_for in T. fold W U in T. destruct (g_source g) as [| |ps qs|sq D N ts] eqn:GS; cbn [base].
+  4:{ destruct (reach_ok _ _ _ _ GS) as [E0 DN]. destruct sound_guarantee_ok as [[_ [_ [_ [E1 [_ [_ Ht]]]]]] _]. destruct HS as [R _]. assert (MR := IZR_lt _ _ Hm).
+    destruct (Z.ltb_spec n 0) as [G|G].
+    - apply Z.leb_le, IZR_le in T. rewrite minus_IZR in T. apply IZR_lt in G. rewrite curve_left; auto; [replace (IZR m * (1 - IZR n / IZR m)) with (IZR m - IZR n) by (field; lra); auto|].
+      unfold Rdiv. assert (V := Rinv_0_lt_compat _ MR). assert (0 <= - IZR n * / IZR m) by (apply Rmult_le_pos; lra). lra.
+    - apply andb_prop in T as [T1 T2]. apply Z.ltb_lt, IZR_lt in T1. apply Z.leb_le, IZR_le in T2. rewrite mult_IZR in T2. set (c := window_of _ _ _ _ _ _ _) in *.
+      assert (K := excess_window_ok W sq (g_eps_num g) (g_eps_den g) (g_terms g) D (Z.to_nat N) HW E0 E1 Ht ltac:(lia) n m G Hm). fold c in K.
+      apply Rmult_le_reg_r with (IZR (least_total c)); auto. eapply Rle_trans; [exact K|exact T2]. }
   3:{ destruct HS as [SP [SQ L]]. destruct (g_order g); now apply at_most_apart_ok. }
   2:{ apply andb_prop in T as [T T3]. apply andb_prop in T as [T1 T2]. apply Z.leb_le, IZR_le in T1, T2. rewrite minus_IZR in T2.
     assert (MR := IZR_lt _ _ Hm). set (x := IZR n / IZR m). set (y := IZR z / IZR m).
@@ -383,18 +393,18 @@ Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq 
   assert (AL : 0 <= al <= exp (h * IZR i)).
   { split; [apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat]|]. apply Rmult_le_reg_l with s; auto. fold U in AE. fold s in AE. rewrite <- AA. exact AE. }
   unfold dot_guaranteed in D. cbv zeta in D. fold W U in D. set (rest := (g_q_den g - g_q_num g)%Z) in *.
-  destruct ((rest =? 0) && _ && _)%Z eqn:EX.
-  - apply andb_prop in EX as [EX X2]. apply andb_prop in EX as [X1 X0]. apply Z.eqb_eq in X1. apply Z.leb_le, IZR_le in X2. rewrite !mult_IZR in X2. apply Z.leb_le, IZR_le in D. rewrite !mult_IZR in D.
+  destruct ((rest =? 0) && _)%Z eqn:EX.
+  - apply andb_prop in EX as [X1 X2]. destruct (ends (g_source g)) as [k|] eqn:X0; [|discriminate]. apply Z.eqb_eq in X1. apply Z.leb_le, IZR_le in X2. rewrite !mult_IZR in X2. apply Z.leb_le, IZR_le in D. rewrite !mult_IZR in D.
     assert (q = 1) by (unfold q, g_q; replace (g_q_num g) with (g_q_den g) by lia; field; lra).
-    assert (HI : e <= h * IZR i).
+    assert (HI : e * IZR k <= h * IZR i).
     { assert (ER := IZR_lt _ _ E1). apply Rmult_le_reg_r with (IZR (g_eps_den g) * IZR h_den); [now apply Rmult_lt_0_compat|].
-      unfold e, g_eps, h. replace (IZR (g_eps_num g) / IZR (g_eps_den g) * (IZR (g_eps_den g) * IZR h_den)) with (IZR (g_eps_num g) * IZR h_den) by (field; lra).
+      unfold e, g_eps, h. replace (IZR (g_eps_num g) / IZR (g_eps_den g) * IZR k * (IZR (g_eps_den g) * IZR h_den)) with (IZR (g_eps_num g) * IZR k * IZR h_den) by (field; lra).
       replace (IZR h_num / IZR h_den * IZR i * (IZR (g_eps_den g) * IZR h_den)) with (IZR h_num * IZR i * IZR (g_eps_den g)) by (field; lra). auto. }
     assert (DR := IZR_lt _ _ D2). assert (WD : d <= IZR z / s).
     { fold s in D. unfold d, g_delta. apply Rmult_le_reg_r with (IZR (g_delta_den g) * s); [now apply Rmult_lt_0_compat|].
       replace (IZR (g_delta_num g) / IZR (g_delta_den g) * (IZR (g_delta_den g) * s)) with (IZR (g_delta_num g) * s) by (field; lra).
       replace (IZR z / s * (IZR (g_delta_den g) * s)) with (IZR (g_delta_den g) * IZR z) by (field; lra). exact D. }
-    eapply Rle_trans; [|exact WD]. rewrite H, guaranteed_one. apply base_end; auto. now apply exp_le.
+    eapply Rle_trans; [|exact WD]. rewrite H, guaranteed_one. apply (base_end _ _ _ _ _ k); auto. now apply exp_le.
   - eapply Rle_trans; [apply IC; exact AL|]. assert (RE : IZR rest = (1 - q) * IZR (g_q_den g)) by (unfold rest; rewrite minus_IZR, QE; ring).
     destruct (g_order g) eqn:GO; cbn [guaranteed].
     + set (n := (a * g_q_den g - rest * U)%Z) in *. assert (M0 : (0 < g_q_num g * U)%Z) by (apply Z.mul_pos_pos; [auto|apply unit_pos; auto]).
@@ -441,7 +451,7 @@ Definition by_outputs (g : guaranteed_step) (b : problem) : bool :=
       | Above => false
       | Below => (bound b * (N * g_delta_den g) <=? (g_delta_num g * N + (g_delta_den g - g_delta_num g) * (odds - snd E)) * 2 ^ bits b)%Z
       end
-  | Laplace_noise => false
+  | _ => false
   end.
 Section Point.
 Variables (g : guaranteed_step) (ps qs : list Z).
@@ -471,7 +481,7 @@ Proof. destruct (sound_guarantee_ok g sound) as [[HW [[Q0 Q1] _]] [Hq [_ [_ HS]]
         by (rewrite ME, mult_IZR, AE, QE; field; split; lra).
       rewrite ME. ring. Qed.
 End Point.
-Theorem by_outputs_ok g b ps qs : by_outputs g b = true -> g_source g = Outputs ps qs -> sound_source (g_source g) /\ 0 < g_q g <= 1 /\
+Theorem by_outputs_ok g b ps qs : by_outputs g b = true -> g_source g = Outputs ps qs -> sound_source (g_source g) (g_eps g) /\ 0 < g_q g <= 1 /\
   IZR (bound b) / unit_of b <= guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g) (exp (epsilon_of b)).
 Proof. unfold by_outputs. intros T GS. rewrite GS in *. cbv zeta in T.
   apply andb_prop in T as [T SC]. do 3 (apply andb_prop in T as [T ?]).

@@ -4,9 +4,9 @@
      P(event) - a Q(event) = 1 - e^(t - r) / 2 - a e^(-t) / 2                                       (lap_gain; Refuted.v)
    and all outputs together have 1 - a.  `covers_laplace_below` decides that the law of an integer law is below the curve of
    these events; it takes for each cell of the grid the event that is best at its middle, for the last one almost at its
-   end. *)
+   end.  `covers_discrete_below` does the same for discrete noise, by events {k <= t}. *)
 Require Import Reals ZArith List Lra Lia Bool.
-From VerifiedDP Require Import Law Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian Events Guaranteed.
+From VerifiedDP Require Import Law Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian Events Discrete Guaranteed.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -107,3 +107,24 @@ Proof. unfold covers_laplace_below. intros T. apply andb_prop in T as [T BG]. ap
     (fun t => lap_slope (g_eps g) (IZR t / IZR (unit (g_precision g)))) HW (fun t a b => lap_gain_linear _ _ _ _) (fun t => lap_slope_ge0 _ _) (fun t => lap_gain_most _ _)
     (fun a t d => dot_laplace_ok g HW Ht Hd a t d) _ _ _ _ _ _ BG) as [N [M E]].
   split; [auto|split; [exact (proj1 (proj2 S2))|auto]]. Qed.
+
+(* ---------- discrete noise ---------- *)
+Definition covers_discrete_below (g : guaranteed_step) (h_num h_den B : Z) (v : ilaw) : bool :=
+  match g_source g with
+  | Whole _ _ reach ts => sound_guarantee g && (g_q_num g =? g_q_den g)%Z &&
+      let c := window_for g in below_grid (dot_discrete (g_precision g) (Z.to_nat reach) c) (g_precision g) (g_terms g) ts h_num h_den B v
+  | _ => false
+  end.
+Theorem covers_discrete_below_ok g h_num h_den B v : covers_discrete_below g h_num h_den B v = true ->
+  let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
+  exists square D reach ts, g_source g = Whole square D reach ts /\ 0 < g_eps g /\ (0 <= D)%Z /\ nonneg L /\ tot L <= 1 /\
+  forall e, delta e L <= 0 \/ exists t, In t ts /\ delta e L <= discrete_gain square (g_eps g) D t (exp e).
+Proof. unfold covers_discrete_below. destruct (g_source g) as [| | |sq D n ts] eqn:SE; try discriminate. intros T. apply andb_prop in T as [T BG]. apply andb_prop in T as [SG _].
+  destruct (sound_guarantee_ok g SG) as [[HW [_ [_ [Hd [_ [_ Ht]]]]]] [_ [_ [_ S2]]]]. rewrite SE in S2. destruct S2 as [R D0]. destruct (reach_ok g SG _ _ _ _ SE) as [HN HD].
+  unfold window_for in BG. rewrite SE in BG. cbv zeta in BG. set (c := window_of _ _ _ _ _ _ _) in BG. set (ev := fun t k => summed (fun j => up_to t j * discrete sq (g_eps g) k j)).
+  assert (LI : forall t a b, discrete_gain sq (g_eps g) D t b = discrete_gain sq (g_eps g) D t a - (b - a) * ev t D) by (intros; unfold discrete_gain; fold (ev t D); ring).
+  assert (EV : forall t k, 0 <= ev t k <= 1) by (intros; now apply event_range).
+  assert (MO : forall t, discrete_gain sq (g_eps g) D t 0 <= 1) by (intros; unfold discrete_gain; rewrite Rmult_0_l, Rminus_0_r; apply (EV t 0%Z)).
+  assert (DO := dot_discrete_ok (g_precision g) sq (g_eps_num g) (g_eps_den g) (g_terms g) D (Z.to_nat n) HW HN Hd Ht ltac:(lia)).
+  destruct (below_grid_ok _ (g_precision g) (discrete_gain sq (g_eps g) D) (fun t => ev t D) HW LI (fun t => proj1 (EV t D)) MO (fun a t d => DO a t d) _ _ _ _ _ _ BG) as [N [M E]].
+  exists sq, D, n, ts. do 5 (split; [assumption || reflexivity|]). exact E. Qed.

@@ -1,11 +1,12 @@
-(* 17b. Laplace noise from below, to the mechanism.
+(* 17b. Laplace and discrete noise from below, to the mechanism.
 
    Two data sets, a number that one record changes by as much as is stated, and an event of all outputs, whose
-   probabilities exist as iterated Riemann integrals and differ by at least what was accepted (laplace_not_private).  By
-   the same way as in Refuted.v: thresholds make finitely many classes of outputs, on which the event is the best one. *)
+   probabilities exist as iterated integrals (as sums of whole numbers) and differ by at least what was accepted
+   (laplace_not_private, discrete_not_private).  By the same way as in Refuted.v: thresholds make finitely many classes of
+   outputs, on which the event is the best one (noise_event). *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Guaranteed Laplace Extract Mechanism Replace Mixed Refuted.
+From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Discrete Guaranteed Laplace Extract Mechanism Mixed Refuted.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -49,120 +50,139 @@ Proof. unfold lap_event, lap_gain. destruct (Rlt_dec t 0) as [T|T]; [|destruct (
     rewrite V2 in K2. replace (1 - exp (t - r) / 2 - a * (exp (- t) / 2)) with (1 - exp (t - r) / 2 + - a * (exp (- t) / 2)) by ring.
     apply (line_ext (fun x => beyond t x * lap_std (x - r) + - a * (beyond t x * lap_std (x - 0)))); [intros; ring|]. apply line_plus; [exact K1|]. apply line_scal. exact K2.
   - apply (line_ext (fun _ => 0)); [intros; ring|apply line_zero]. Qed.
-Lemma lap_event_class r t ts : In t ts -> exists f, (forall b, 0 <= f b <= 1) /\ forall x, f (class ts x) = lap_event r t x.
-Proof. intros I. destruct (event_class Remove t ts I) as [f [F1 F2]]. unfold lap_event. destruct (Rlt_dec t 0); [exists (fun _ => 1); split; intros; lra|].
-  destruct (Rle_dec t r); [exists f; auto|exists (fun _ => 0); split; intros; lra]. Qed.
 
-(* ---------- all steps ---------- *)
+(* ---------- steps of noise ---------- *)
+Section Noisy.
+Context {T : Type} (A : integral T) (P Q : guaranteed_step -> T -> R) (cuts_of : kind -> guaranteed_step -> list (T -> bool)).
+Variables (o : order) (p : problem) (gs plans : list guaranteed_step).
+Hypothesis below : direction p = Below.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis judged : judge (Some o) p (map (fun g => Some (Guarantee g)) gs) = true.
+Hypothesis planned : Permutation (steps_stated (kinds p) (map Guarantee gs)) (map Guarantee plans).
+Hypothesis cut : forall k g, Forall (cuts_well A) (cuts_of k g).
+(* What the program found of a kind: its law is below, by events of one cut. *)
+Definition by_cuts (k : kind) (g : guaranteed_step) (B : law) := nice A (P g) /\ nice A (Q g) /\ is_int A (P g) 1 /\ nonneg B /\ tot B <= 1 /\
+  forall e, delta e B <= 0 \/ exists c yes no v, In c (cuts_of k g) /\ 0 <= yes <= 1 /\ 0 <= no <= 1 /\
+    is_int A (fun y => (if c y then yes else no) * (P g y - exp e * Q g y)) v /\ delta e B <= v.
+Hypothesis found : forall k g, In g gs -> found_below (Some o) p k (Guarantee g) = true -> by_cuts k g (law_of (grid_step p) (unit_of p) (step_law k)).
+Lemma cut_classed cuts k g B : Forall (cuts_well A) cuts -> incl (cuts_of k g) cuts -> by_cuts k g B -> classed A (classes cuts) (vectors (length cuts)) P Q (g, B).
+Proof. intros W I [NP [NQ [P1 [NB [TB HB]]]]]. destruct (binned A cuts W _ NP) as [f [F0 F]]. destruct (binned A cuts W _ NQ) as [h [H0 H]].
+  exists (f, h). split; [auto|split; [auto|split; [|split; [auto|split; [auto|split; [auto|split; [auto|]]]]]]].
+  - assert (K := F (fun _ => 1)). rewrite (S_ext _ f) in K by (intros; ring). apply (int_unique A _ _ _ K). apply (int_ext A (P g)); [intros; ring|exact P1].
+  - intros e. destruct (HB e) as [Z|[c [yes [no [v [C [Y [N [V L]]]]]]]]]; eapply Rle_trans; [exact Z|apply S_ge0; intros; apply pos_ge0|exact L|].
+    destruct (cut_class c cuts (I _ C) yes no) as [ev [E1 E2]]. refine (class_gain A (classes cuts) (vectors (length cuts)) P Q f h ev (exp e) v g F H _ _).
+    + intros b. destruct (E1 b) as [-> | ->]; auto.
+    + eapply (int_ext A); [|exact V]. intros y. cbv beta. now rewrite E2. Qed.
+Fixpoint all_cuts (ks : list kind) (gs : list guaranteed_step) : list (T -> bool) :=
+  match ks, gs with k :: ks, g :: gs => cuts_of k g ++ all_cuts ks gs | _, _ => [] end.
+Let cuts := all_cuts (kinds p) gs.
+Lemma noise_paired : exists steps, Forall (classed A (classes cuts) (vectors (length cuts)) P Q) steps /\ map Guarantee (map fst steps) = steps_stated (kinds p) (map Guarantee gs) /\ map snd steps = steps_of p.
+Proof. assert (W : Forall (cuts_well A) cuts).
+  { unfold cuts. generalize (kinds p) as ks, gs as gs'. induction ks as [|k ks IH]; intros [|g gs']; cbn [all_cuts]; auto. apply Forall_app. auto. }
+  assert (F := judged). rewrite judge_below in F by auto. apply andb_prop in F as [_ F]. unfold steps_of. assert (I : incl (all_cuts (kinds p) gs) cuts) by apply incl_refl. clearbody cuts.
+  assert (M := found). revert F I M. generalize (kinds p) as ks, gs as gs'. intros ks gs'. revert ks. induction gs' as [|g gs' IH]; intros [|k ks] F I M; try discriminate.
+  - exists []. auto.
+  - cbn [all_found map] in F. apply andb_prop in F as [F R]. cbn [all_cuts] in I.
+    destruct (IH ks R (fun x Hx => I x (in_or_app _ _ _ (or_intror Hx))) (fun k g H => M k g (or_intror H))) as [steps [S1 [S2 S3]]].
+    exists (repeat (g, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
+    cbn [steps_stated laws_of flat_map map]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split; auto. apply Forall_forall. intros s Hs. apply repeat_spec in Hs; subst s.
+    apply (cut_classed cuts k); auto; [|apply M; [now left|exact F]]. intros x Hx. apply I. apply in_or_app. auto. Qed.
+Theorem noise_event : exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect A (in_turn P plans) test (length plans) [] u /\ expect A (in_turn Q plans) test (length plans) [] v /\ exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. destruct noise_paired as [steps [C [SP SL]]]. rewrite <- SP in planned. apply Permutation_map_inv in planned as [pl [E0 P0]].
+  assert (EQ : map fst steps = pl) by (apply (map_one Guarantee (fun x y E => f_equal (fun s => match s with Guarantee g => g | _ => x end) E) (map fst steps) pl E0)). rewrite <- EQ in P0.
+  apply (classed_event A _ _ P Q p steps plans C SL (Permutation_sym P0)); auto. assert (F := judged). rewrite judge_below in F by auto. now apply andb_prop in F as [? _]. Qed.
+Lemma source_found g : In g plans -> exists k, In g gs /\ found_below (Some o) p k (Guarantee g) = true.
+Proof. intros I. assert (F := judged). rewrite judge_below in F by auto. apply andb_prop in F as [_ F]. apply (in_map Guarantee) in I. apply (Permutation_in _ (Permutation_sym planned)) in I.
+  clear - F I. revert F I. generalize (kinds p) as ks, gs as gs'. induction ks as [|k ks IH]; intros [|g' gs'] F I; try easy. cbn [all_found map steps_stated] in F, I. apply andb_prop in F as [F R].
+  apply in_app_or in I as [I|I]; [|destruct (IH gs' R I) as [k' [I' F']]; exists k'; split; [now right|auto]]. apply repeat_spec in I. injection I as ->. exists k. split; [now left|auto]. Qed.
+End Noisy.
+
+(* ---------- Laplace noise ---------- *)
 (* the number that one record changes by as much as is stated: r scales of the noise *)
 Definition number (b r : R) (z : bool) : R := if z then r * b else 0.
-(* What the program found of a step: its law is below, by the events of these thresholds. *)
-Definition lap_reached (ts : list R) (s : guaranteed_step * law) := let (g, B) := s in
-  g_source g = Laplace_noise /\ 0 <= g_eps g /\ nonneg B /\ tot B <= 1 /\ forall e, delta e B <= 0 \/ exists t, In t ts /\ delta e B <= lap_gain (g_eps g) t (exp e).
-Lemma lap_wider ts ts' s : incl ts ts' -> lap_reached ts s -> lap_reached ts' s.
-Proof. intros I. destruct s as [g B]. intros [S [E [N [T H]]]]. repeat (split; auto). intros e. destruct (H e) as [Z|[t [T1 T2]]]; [now left|right]. exists t. auto. Qed.
-Section NotPrivate.
+Definition scaled_tests (p : problem) (scale : R) (k : kind) (g : guaranteed_step) : list R :=
+  map (fun t => scale * (IZR t / IZR (unit (g_precision g)))) (laplace_tests g (h_num p) (h_den p) (step_law k)).
+Lemma found_noise o p k g : found_below (Some o) p k (Guarantee g) = true ->
+  covers_laplace_below g (h_num p) (h_den p) (bits p) (step_law k) = true \/ covers_discrete_below g (h_num p) (h_den p) (bits p) (step_law k) = true.
+Proof. unfold found_below. intros F. apply andb_prop in F as [_ C]. now apply orb_prop in C. Qed.
+Section LaplaceNotPrivate.
 Variables (o : order) (p : problem) (gs plans : list guaranteed_step) (scale : R).
 Hypothesis below : direction p = Below.
 Hypothesis some_kind : kinds p <> [].
 Hypothesis judged : judge (Some o) p (map (fun g => Some (Guarantee g)) gs) = true.
 Hypothesis planned : Permutation (steps_stated (kinds p) (map Guarantee gs)) (map Guarantee plans).
 Hypothesis scaled_noise : 0 < scale.
-Let points (g : guaranteed_step) (h_num h_den : Z) (v : ilaw) := map (fun t => IZR t / IZR (unit (g_precision g))) (laplace_tests g h_num h_den v).
-Fixpoint all_points (ks : list kind) (gs : list guaranteed_step) : list R :=
-  match ks, gs with k :: ks, g :: gs => points g (h_num p) (h_den p) (step_law k) ++ all_points ks gs | _, _ => [] end.
-Let ts := all_points (kinds p) gs.
-Let l := vectors (length ts).
-Lemma lap_paired : exists steps, Forall (lap_reached ts) steps /\ map Guarantee (map fst steps) = steps_stated (kinds p) (map Guarantee gs) /\ map snd steps = steps_of p.
-Proof. assert (F := judged). rewrite judge_below in F by auto. apply andb_prop in F as [_ F]. unfold steps_of, ts. clear - F. revert F. generalize (kinds p) as ks, gs as gs'. intros ks gs'. revert ks.
-  induction gs' as [|g gs' IH]; intros [|k ks] F; try discriminate.
-  - exists []. auto.
-  - cbn [all_found map] in F. apply andb_prop in F as [F R]. destruct (IH ks R) as [steps [S1 [S2 S3]]]. unfold found_below in F. apply andb_prop in F as [_ C].
-    destruct (covers_laplace_below_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]].
-    exists (repeat (g, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
-    cbn [steps_stated laws_of flat_map map all_points]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split.
-    + apply Forall_forall. intros s Hs. apply repeat_spec in Hs; subst s. split; [exact C1|split; [exact C2|split; [exact C3|split; [exact C4|]]]].
-      intros e. destruct (C5 e) as [Z|[t [T1 T2]]]; [now left|right]. exists (IZR t / IZR (unit (g_precision g))). split; [|exact T2]. apply in_or_app. left. unfold points.
-      exact (in_map (fun t => IZR t / IZR (unit (g_precision g))) _ _ T1).
-    + eapply Forall_impl; [|exact S1]. intros s. apply lap_wider. intros t Ht. apply in_or_app. now right. Qed.
-(* the density of the next output, and what is looked at of it *)
-Definition lap_mechanism (z : bool) (h : list R) (y : R) : R :=
-  match nth_error plans (length h) with Some g => laplace scale (number scale (g_eps g) z) y | None => 0 end.
-Let look (y : R) := class ts (y / scale).
-Definition lap_classed (s : guaranteed_step * law) (pr : (list bool -> R) * (list bool -> R)) := let (g, B) := s in let (f, k) := pr in
-  lap_reached ts (g, B) /\ (forall b, 0 <= f b) /\ (forall b, 0 <= k b) /\ S f l = 1 /\
-  (forall t, is_line (fun y => laplace scale (number scale (g_eps g) true) y * t (look y)) (S (fun b => f b * t b) l)) /\
-  (forall t, is_line (fun y => laplace scale (number scale (g_eps g) false) y * t (look y)) (S (fun b => k b * t b) l)) /\
-  forall e, delta e B <= HS f k e l.
+Let P (z : bool) (g : guaranteed_step) := laplace scale (number scale (g_eps g) z).
 Lemma laplace_scaled r z y : laplace scale (number scale r z) y = / scale * lap_std ((y - 0) / scale - (if z then r else 0)).
 Proof. unfold laplace, lap_std, number. do 4 f_equal. f_equal. destruct z; field; lra. Qed.
-Lemma lap_classes s : lap_reached ts s -> exists pr, lap_classed s pr.
-Proof. destruct s as [g B]. intros R. assert (R' := R). destruct R' as [SO [E0 [NB [TB HB]]]]. set (r := g_eps g) in *.
-  destruct (binned ts (fun x => lap_std (x - r))) as [f [f0 HF]]; [split; [intros; apply lap_std_ge0|exists 1; apply lap_line]|].
-  destruct (binned ts (fun x => lap_std (x - 0))) as [k [k0 HK]]; [split; [intros; apply lap_std_ge0|exists 1; apply lap_line]|].
-  exists (f, k). unfold lap_classed. split; [exact R|split; [exact f0|split; [exact k0|]]]. split; [|split; [|split]].
-  - assert (K := HF (fun _ => 1)). fold l in K. rewrite (S_ext _ f) in K by (intros; ring). apply (int_unique line _ _ _ K). apply (line_ext (fun x => lap_std (x - r))); [intros; ring|apply lap_line].
-  - intros t. fold r. assert (K := rescaled _ scale 0 _ scaled_noise (HF t)). fold l in K. eapply line_ext; [|exact K]. intros y. cbv beta. rewrite laplace_scaled. unfold look. cbv iota. rewrite !Rminus_0_r. ring.
-  - intros t. fold r. assert (K := rescaled _ scale 0 _ scaled_noise (HK t)). fold l in K. eapply line_ext; [|exact K]. intros y. cbv beta. rewrite laplace_scaled. unfold look. cbv iota. rewrite !Rminus_0_r. ring.
-  - intros e. destruct (HB e) as [Z|[t [T1 T2]]]; [eapply Rle_trans; [exact Z|]; apply S_ge0; intros; apply pos_ge0|]. eapply Rle_trans; [exact T2|].
-    destruct (lap_event_class r t ts T1) as [ev [V1 V2]]. assert (G := lap_gain_int r t (exp e)).
-    assert (K : is_line (fun x => lap_std (x - r) * ev (class ts x) - exp e * (lap_std (x - 0) * ev (class ts x))) (S (fun b => f b * ev b) l - exp e * S (fun b => k b * ev b) l)).
-    { apply (int_minus line); [apply HF|]. apply (int_scal line), HK. }
-    assert (EQ : lap_gain r t (exp e) = S (fun b => f b * ev b) l - exp e * S (fun b => k b * ev b) l).
-    { apply (int_unique line _ _ _ G). eapply line_ext; [|exact K]. intros x. cbv beta. rewrite V2. ring. }
-    rewrite EQ, <- S_scal. replace (S (fun b => f b * ev b) l - S (fun b => exp e * (k b * ev b)) l) with (S (fun b => (f b - exp e * k b) * ev b) l).
-    + apply S_le. intros b. specialize (V1 b). assert (Y := pos_ge0 (f b - exp e * k b)). assert (Z : f b - exp e * k b <= pos (f b - exp e * k b)) by apply Rmax_r. nra.
-    + rewrite (S_ext _ (fun b => f b * ev b + -1 * (exp e * (k b * ev b)))) by (intros; ring). rewrite S_plus, (S_scal (-1)). ring. Qed.
-Lemma all_lap_classes steps : Forall (lap_reached ts) steps -> exists prs, Forall2 lap_classed steps prs.
-Proof. intros F. induction F as [|s steps R F [prs IH]]; [exists []; constructor|]. destruct (lap_classes s R) as [pr K]. exists (pr :: prs). now constructor. Qed.
-Section Found.
-Variables (all : list (guaranteed_step * law)) (prs : list ((list bool -> R) * (list bool -> R))).
-Hypothesis HC : Forall2 lap_classed all prs.
-Hypothesis HP : plans = map fst all.
-Let P' (h : list (list bool)) := match nth_error prs (length h) with Some pr => fst pr | None => fun _ => 0 end.
-Let Q' (h : list (list bool)) := match nth_error prs (length h) with Some pr => snd pr | None => fun _ => 0 end.
-Lemma lap_lifted z h f : is_line (fun y => lap_mechanism z h y * f (look y)) (S (fun b => (if z then P' else Q') (map look h) b * f b) l).
-Proof. assert (K := in_step _ _ _ HC (length h)). destruct z; unfold lap_mechanism, P', Q'; rewrite map_length, HP, nth_error_map;
-  (destruct (nth_error all (length h)) as [[g B]|], (nth_error prs (length h)) as [[u v]|]; try easy; cbn [option_map fst snd];
-    [destruct K as [_ [_ [_ [_ [K1 [K2 _]]]]]]; auto
-    |rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring); rewrite S_scal, Rmult_0_l; apply (line_ext (fun _ => 0)); [intros; ring|apply line_zero]]). Qed.
-Lemma lap_rest rest rprs : Forall2 lap_classed rest rprs -> forall before h, prs = before ++ rprs -> length h = length before -> all_attained l P' Q' (map snd rest) h.
-Proof. intros F. induction F as [|[g B] [f k] rest rprs C F IH]; intros before h E L; cbn [map all_attained]; auto. split.
-  - assert (NT : nth_error prs (length h) = Some (f, k)) by (rewrite E, L, nth_error_app2, Nat.sub_diag by lia; reflexivity).
-    unfold P', Q'. rewrite NT. cbn [fst snd]. destruct C as [[_ [_ [NB [TB _]]]] [F0 [G0 [F1 [_ [_ HB]]]]]]. repeat split; auto; apply NB.
-  - intros x. apply (IH (before ++ [(f, k)])); [rewrite <- app_assoc; exact E|rewrite app_length; cbn [length]; lia]. Qed.
-Lemma lap_event_found e : exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1)
-  /\ expect line (lap_mechanism true) test (length plans) [] u /\ expect line (lap_mechanism false) test (length plans) [] v
-  /\ delta e (compose (map snd all)) <= u - exp e * v.
-Proof. assert (A := attained l P' Q' (map snd all) [] e (lap_rest all prs HC [] [] eq_refl eq_refl)). rewrite map_length in A.
-  assert (LP : length plans = length all) by (rewrite HP; apply map_length). rewrite LP. set (t := best P' Q' (length all) [] e) in *.
-  exists (fun outputs => t (map look outputs)), (mean l P' t (length all) []), (mean l Q' t (length all) []).
-  split; [intros; apply best_event|]. split; [|split; [|exact A]].
-  - exact (lifted line look l _ P' (lap_lifted true) t (length all) []).
-  - exact (lifted line look l _ Q' (lap_lifted false) t (length all) []). Qed.
-End Found.
+Lemma scaled_int z g : is_line (P z g) 1.
+Proof. eapply line_ext; [|exact (rescaled (fun x => lap_std (x - (if z then g_eps g else 0))) scale 0 1 scaled_noise (lap_line _))]. intros y. unfold P. now rewrite laplace_scaled. Qed.
+Lemma laplace_by_cuts k g : g_source g = Laplace_noise -> found_below (Some o) p k (Guarantee g) = true -> 0 <= g_eps g /\
+  by_cuts line (P true) (P false) (fun k g => map past (scaled_tests p scale k g)) k g (law_of (grid_step p) (unit_of p) (step_law k)).
+Proof. intros GS F. destruct (found_noise _ _ _ _ F) as [C|C]; [|unfold covers_discrete_below in C; now rewrite GS in C]. destruct (covers_laplace_below_ok _ _ _ _ _ C) as [_ [E0 [NB [TB HB]]]]. split; auto.
+  assert (P0 : forall z y, 0 <= P z g y).
+  { intros z y. unfold P. rewrite laplace_scaled. apply Rmult_le_pos; [left; now apply Rinv_0_lt_compat|apply lap_std_ge0]. }
+  split; [split; [auto|exists 1; apply scaled_int]|]. split; [split; [auto|exists 1; apply scaled_int]|]. split; [apply scaled_int|]. split; [auto|split; [auto|]].
+  intros e. destruct (HB e) as [Z|[t [T1 T2]]]; [now left|right]. set (tt := IZR t / IZR (unit (g_precision g))) in *. set (r := g_eps g) in *.
+  assert (IT : In (past (scale * tt)) (map past (scaled_tests p scale k g))).
+  { apply in_map. exact (in_map (fun t => scale * (IZR t / IZR (unit (g_precision g)))) _ _ T1). }
+  assert (K := rescaled _ scale 0 _ scaled_noise (lap_gain_int r tt (exp e))).
+  assert (EV : forall y, past (scale * tt) y = past tt ((y - 0) / scale)).
+  { intros y. assert (X : scale * ((y - 0) / scale) = y) by (field; lra). unfold past. destruct (Rlt_dec (scale * tt) y), (Rlt_dec tt ((y - 0) / scale)); auto; exfalso; nra. }
+  set (yes := if Rlt_dec tt 0 then 1 else if Rle_dec tt r then 1 else 0). set (no := if Rlt_dec tt 0 then 1 else 0).
+  exists (past (scale * tt)), yes, no, (lap_gain r tt (exp e)). split; [exact IT|]. split; [unfold yes; destruct (Rlt_dec tt 0), (Rle_dec tt r); lra|]. split; [unfold no; destruct (Rlt_dec tt 0); lra|]. split; [|exact T2].
+  eapply line_ext; [|exact K]. intros y. cbv beta. unfold P. rewrite !laplace_scaled, EV. fold r. cbv iota. unfold lap_event, yes, no, past, beyond. destruct (Rlt_dec tt 0), (Rle_dec tt r), (Rlt_dec tt ((y - 0) / scale)); ring. Qed.
 (* Steps that add Laplace noise of some scale to a number that one record changes by as many scales as is stated. *)
+Hypothesis of_laplace : forall g, In g gs -> g_source g = Laplace_noise.
 Theorem laplace_not_private : exists (query : list R -> bool -> R) test u v,
   (forall h g, nth_error plans (length h) = Some g -> Rabs (query h true - query h false) <= g_eps g * scale) /\
   (forall outputs, test outputs = 0 \/ test outputs = 1) /\
   expect line (fun h => match nth_error plans (length h) with Some _ => laplace scale (query h true) | None => fun _ => 0 end) test (length plans) [] u /\
   expect line (fun h => match nth_error plans (length h) with Some _ => laplace scale (query h false) | None => fun _ => 0 end) test (length plans) [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
-Proof. destruct lap_paired as [steps [C [SP SL]]]. rewrite <- SP in planned. apply Permutation_map_inv in planned as [pl [E0 P0]].
-  assert (EQ : map fst steps = pl) by (apply (map_one Guarantee (fun x y E => f_equal (fun s => match s with Guarantee g => g | _ => x end) E) (map fst steps) pl E0)). rewrite <- EQ in P0.
-  destruct (Permutation_map_inv _ _ P0) as [all [E Q]]. assert (C' : Forall (lap_reached ts) all).
-  { rewrite Forall_forall in *. intros s Hs. apply C. now apply (Permutation_in s (Permutation_sym Q)). }
-  destruct (all_lap_classes all C') as [prs HC]. destruct (lap_event_found all prs HC E (epsilon_of p)) as [test [u [v [T [U [V K]]]]]].
-  set (query := fun (h : list R) z => match nth_error plans (length h) with Some g => number scale (g_eps g) z | None => 0 end).
-  assert (EX : forall z w, expect line (lap_mechanism z) test (length plans) [] w ->
-    expect line (fun h => match nth_error plans (length h) with Some _ => laplace scale (query h z) | None => fun _ => 0 end) test (length plans) [] w).
-  { intros z w. apply expect_ext. intros h y _. unfold lap_mechanism, query. now destruct (nth_error plans (length h)). }
-  exists query, test, u, v. split.
-  - intros h g NT. unfold query, number. rewrite NT. assert (G0 : 0 <= g_eps g).
-    { assert (I := nth_error_In _ _ NT). rewrite E in I. apply in_map_iff in I as [[g' B] [E1 I]]. cbn [fst] in E1. subst g'. rewrite Forall_forall in C'. exact (proj1 (proj2 (C' _ I))). }
-    rewrite Rminus_0_r, Rabs_pos_eq; [lra|apply Rmult_le_pos; lra].
-  - split; [exact T|]. split; [now apply EX|]. split; [now apply EX|].
-    assert (AC : accept_N p = true) by (assert (F := judged); rewrite judge_below in F by auto; now apply andb_prop in F as [? _]).
-    assert (B := accepted_below p AC below). unfold composed in B. rewrite <- SL in B.
-    assert (SM := proj1 (compose_permutation _ _ (Permutation_map snd Q)) (epsilon_of p)). rewrite SM in B. lra. Qed.
-End NotPrivate.
+Proof. destruct (noise_event line (P true) (P false) (fun k g => map past (scaled_tests p scale k g)) o p gs plans below some_kind judged planned) as [test [u [v [T [U [V K]]]]]].
+  - intros k g. apply line_cuts.
+  - intros k g I F. now apply laplace_by_cuts, F; auto.
+  - exists (fun (h : list R) z => match nth_error plans (length h) with Some g => number scale (g_eps g) z | None => 0 end), test, u, v. split.
+    + intros h g NT. rewrite NT. destruct (source_found o p gs plans below some_kind judged planned g (nth_error_In _ _ NT)) as [k [I F]].
+      destruct (laplace_by_cuts k g (of_laplace g I) F) as [G0 _]. unfold number. rewrite Rminus_0_r, Rabs_pos_eq; [lra|apply Rmult_le_pos; lra].
+    + split; [exact T|]. split; [|split; [|exact K]]; (eapply expect_ext; [|eassumption]); intros h y _; unfold in_turn, P; now destruct (nth_error plans (length h)). Qed.
+End LaplaceNotPrivate.
+
+(* ---------- discrete noise ---------- *)
+Section DiscreteNotPrivate.
+Variables (o : order) (p : problem) (gs plans : list guaranteed_step).
+Hypothesis below : direction p = Below.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis judged : judge (Some o) p (map (fun g => Some (Guarantee g)) gs) = true.
+Hypothesis planned : Permutation (steps_stated (kinds p) (map Guarantee gs)) (map Guarantee plans).
+(* what is stated of the noise, and the whole number that one record changes by as much as is stated *)
+Definition shape (g : guaranteed_step) : bool * Z := match g_source g with Whole square D _ _ => (square, D) | _ => (false, 0%Z) end.
+Definition noise_of (g : guaranteed_step) (c : Z) : Z -> R := discrete (fst (shape g)) (g_eps g) c.
+Hypothesis of_discrete : forall g, In g gs -> exists square D reach ts, g_source g = Whole square D reach ts.
+Definition counts_cuts (k : kind) (g : guaranteed_step) : list (Z -> bool) := match g_source g with Whole _ _ _ ts => map (fun t k => (k <=? t)%Z) ts | _ => [] end.
+Lemma counts_cut k g : Forall (cuts_well counts) (counts_cuts k g).
+Proof. apply Forall_forall. intros c _ f [F0 [v V]]. split; (split; [intros x; destruct (c x); auto; lra|]);
+    (apply (counts_exists _ f v); [intros x; specialize (F0 x); destruct (c x); lra|exact V]). Qed.
+Lemma discrete_by_cuts k g : In g gs -> found_below (Some o) p k (Guarantee g) = true -> (0 <= snd (shape g))%Z /\ 0 < g_eps g /\
+  by_cuts counts (fun g => noise_of g 0) (fun g => noise_of g (snd (shape g))) counts_cuts k g (law_of (grid_step p) (unit_of p) (step_law k)).
+Proof. intros I F. destruct (of_discrete g I) as [sq [D [n [ts GS]]]]. destruct (found_noise _ _ _ _ F) as [C|C]; [unfold covers_laplace_below in C; now rewrite GS in C|].
+  destruct (covers_discrete_below_ok _ _ _ _ _ C) as [sq' [D' [n' [ts' [GS' [R [D0 [NB [TB HB]]]]]]]]]. rewrite GS in GS'. injection GS' as <- <- <- <-. unfold noise_of, shape. rewrite GS. cbn [fst snd].
+  split; [auto|split; [auto|]]. assert (N : forall c, nice counts (discrete sq (g_eps g) c)) by (intros c; split; [intros; now apply noise_ge0|exists 1; now apply noise_int]).
+  unfold by_cuts, counts_cuts. rewrite GS. cbn [fst snd]. split; [apply N|split; [apply N|split; [now apply noise_int|split; [auto|split; [auto|]]]]].
+  intros e. destruct (HB e) as [Z|[t [T1 T2]]]; [now left|right]. exists (fun k => (k <=? t)%Z), 1, 0, (discrete_gain sq (g_eps g) D t (exp e)).
+  split; [exact (in_map (fun t k => (k <=? t)%Z) _ _ T1)|]. split; [lra|split; [lra|split; [|exact T2]]]. exact (discrete_gain_int sq (g_eps g) R D t (exp e)). Qed.
+(* Steps that add discrete noise to a whole number that one record changes by as much as is stated. *)
+Theorem discrete_not_private : exists (query : list Z -> bool -> Z) test u v,
+  (forall h g, nth_error plans (length h) = Some g -> (Z.abs (query h true - query h false) <= snd (shape g))%Z) /\
+  (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect counts (fun h => match nth_error plans (length h) with Some g => noise_of g (query h true) | None => fun _ => 0 end) test (length plans) [] u /\
+  expect counts (fun h => match nth_error plans (length h) with Some g => noise_of g (query h false) | None => fun _ => 0 end) test (length plans) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. destruct (noise_event counts _ _ counts_cuts o p gs plans below some_kind judged planned counts_cut (fun k g I F => proj2 (proj2 (discrete_by_cuts k g I F)))) as [test [u [v [T [U [V K]]]]]].
+  exists (fun (h : list Z) (z : bool) => match nth_error plans (length h) with Some g => if z then 0%Z else snd (shape g) | None => 0%Z end), test, u, v. split.
+  - intros h g NT. rewrite NT. destruct (source_found o p gs plans below some_kind judged planned g (nth_error_In _ _ NT)) as [k [I F]].
+    destruct (discrete_by_cuts k g I F) as [D0 _]. lia.
+  - split; [exact T|]. split; [|split; [|exact K]]; (eapply expect_ext; [|eassumption]); intros h y _; unfold in_turn; now destruct (nth_error plans (length h)). Qed.
+End DiscreteNotPrivate.

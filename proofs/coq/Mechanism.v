@@ -42,7 +42,7 @@ Definition curve_of (s : stated) : R -> R :=
 Definition sane (s : stated) : Prop :=
   match s with
   | Gaussian g | Replacement g | Batch g _ => 0 < q_of g <= 1 /\ 0 < sigma_of g
-  | Guarantee g => 0 < g_q g <= 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1 /\ sound_source (g_source g)
+  | Guarantee g => 0 < g_q g <= 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1 /\ sound_source (g_source g) (g_eps g)
   | Zcdp _ => False  (* no law *)
   end.
 (* count steps of each kind, in turn *)

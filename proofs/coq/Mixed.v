@@ -7,10 +7,10 @@
      bounded_ratio: what has densities within a factor e^eps is (eps, 0)-private; so are Laplace noise in R^d
        (laplace_pure; on one number exactly: laplace_exact) and selections whose losses are within an interval (bounded_range_pure);
      gdp_private: one mechanism that is mu-GDP;
-     zcdp_private: adaptive mechanisms that are (xi, rho)-zCDP. *)
+     renyi_private, zcdp_private: adaptive mechanisms with bounded Renyi divergences of one order, or (xi, rho)-zCDP. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Chernoff Checker Link Integral Normal Space Moments Enclosures SampledGaussian Events Guaranteed Zcdp Extract Mechanism.
+From VerifiedDP Require Import Law HockeyStick Chernoff Checker Link Integral Normal Space Moments Enclosures SampledGaussian Events Discrete Guaranteed Zcdp Extract Mechanism.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -56,25 +56,31 @@ Lemma private_curve {T} (A : integral T) e d P Q a : 0 <= e -> 0 <= d <= 1 -> pr
   upto A (fun y => pos (P y - a * Q y)) (worst e d a).
 Proof. intros He Hd [P0 [Q0 [P1 [Q1 [H1 H2]]]]]. now apply worst_bounds. Qed.
 
-(* P and Q are as far apart as Laplace noise on numbers that differ by r scales, or less *)
-Definition laplace_pair {T} (A : integral T) (r : R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
-  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (lap r a) /\ upto A (fun y => pos (Q y - a * P y)) (lap r a).
-(* P and Q are as far apart as outputs with these probabilities, or less *)
-Definition outputs_pair {T} (A : integral T) (ps qs : list Z) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
-  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (apart ps qs a) /\ upto A (fun y => pos (Q y - a * P y)) (apart qs ps a).
+(* P and Q are densities of outputs with at most these curves *)
+Definition curves_pair {T} (A : integral T) (c c' : R -> R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
+  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (c a) /\ upto A (fun y => pos (Q y - a * P y)) (c' a).
+(* they are as far apart as Laplace noise on numbers that differ by r scales, or less; as outputs with these probabilities;
+   as discrete noise on whole numbers that differ by D *)
+Definition laplace_pair {T} (A : integral T) r := curves_pair A (lap r) (lap r).
+Definition outputs_pair {T} (A : integral T) ps qs := curves_pair A (apart ps qs) (apart qs ps).
+Definition discrete_pair {T} (A : integral T) square r D := curves_pair A (discrete_curve square r D) (discrete_curve square r D).
 Definition meets {T} (A : integral T) (g : guaranteed_step) (P Q : T -> R) :=
   match g_source g with
   | Any => private_pair A (g_eps g) (g_delta g) P Q
   | Laplace_noise => laplace_pair A (g_eps g) P Q
   | Outputs ps qs => outputs_pair A ps qs P Q
+  | Whole square D _ _ => discrete_pair A square (g_eps g) D P Q
   end.
 Lemma meets_base {T} (A : integral T) g P Q : 0 <= g_eps g -> 0 <= g_delta g <= 1 -> meets A g P Q ->
   ((forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\ is_int A P 1 /\ is_int A Q 1) /\ forall a,
   upto A (fun y => pos (P y - a * Q y)) (base (g_source g) Remove (g_eps g) (g_delta g) a) /\ upto A (fun y => pos (Q y - a * P y)) (base (g_source g) Add (g_eps g) (g_delta g) a).
-Proof. unfold meets. intros He Hd. destruct (g_source g); cbn [base]; intros K.
-  - split; [repeat split; apply K|]. intros a. split; apply private_curve; auto. now apply private_sym.
-  - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4.
-  - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4. Qed.
+Proof. unfold meets. intros He Hd K. destruct (g_source g); cbn [base].
+  1:{ split; [repeat split; apply K|]. intros a. split; apply private_curve; auto. now apply private_sym. }
+  all: destruct K as [K0 [K1 [K2 [K3 K4]]]]; repeat split; auto; apply K4. Qed.
+(* Discrete noise on a whole number is such a step. *)
+Theorem discrete_noise_exact square r D c c' : 0 < r -> (Z.abs (c - c') <= D)%Z -> discrete_pair counts square r D (discrete square r c) (discrete square r c').
+Proof. intros R H. split; [intros; now apply noise_ge0|]. split; [intros; now apply noise_ge0|]. split; [now apply noise_int|]. split; [now apply noise_int|].
+  intros a. split; apply discrete_exact; auto. lia. Qed.
 
 Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g | _ => 1 end.
 Section Mixed.
@@ -109,7 +115,7 @@ Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) 
     + intros b. apply left_int, normals_int. lra.
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
-  - destruct Sa as [He [Hd _]]. assert (K := fun b z => meets_base B g _ _ He Hd (other_meets h g NT b z)).
+  - destruct Sa as [He [Hd Hs]]. assert (K := fun b z => meets_base B g _ _ He Hd (other_meets h g NT b z)).
     apply (sampled_within_one (either (space d) B) o (g_q g) (base (g_source g) o (g_eps g) (g_delta g))); auto.
     + intros. now apply base_ge0.
     + intros b [y|y]; simpl; [lra|]. apply (K b x).
@@ -353,21 +359,32 @@ Definition zcdp {T} (A : integral T) (xi rho : R) (P Q : T -> R) :=
 (* each step in turn by its xi and rho of the list, whatever the outputs before it *)
 Fixpoint all_zcdp {T} (A : integral T) (P Q : list T -> T -> R) (steps : list (R * R)) (h : list T) : Prop :=
   match steps with [] => True | s :: steps => zcdp A (fst s) (snd s) (P h) (Q h) /\ forall y, all_zcdp A P Q steps (y :: h) end.
+(* the divergence of order 1 + l of each step in turn is at most e of the list *)
+Fixpoint all_renyi {T} (A : integral T) (l : R) (P Q : list T -> T -> R) (es : list R) (h : list T) : Prop :=
+  match es with [] => True | e :: es => moment_bounded l A (P h) (Q h) (exp (l * e)) /\ forall y, all_renyi A l P Q es (y :: h) end.
+Theorem renyi_private {T} (A : integral T) (P Q : list T -> T -> R) es p z o : kinds p = [] -> judge (Some o) p [Some (Zcdp z)] = true ->
+  S (fun e => e) es <= xi_of z + rho_of z * (l_of z + 1) -> all_renyi A (l_of z) P Q es [] -> forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect A P test (length es) [] u -> expect A Q test (length es) [] v -> u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros K J X Z test u v Ht HU HV. unfold judge in J. rewrite K in J. apply andb_prop in J as [_ J].
+  destruct (by_moment_ok z p J) as [_ [L0 B]]. set (l := l_of z) in *. set (m := fun e => exp (l * e)).
+  assert (AM : forall es h, all_renyi A l P Q es h -> all_moments l A P Q (map m es) h).
+  { induction es0 as [|e es0 IH]; intros h H; simpl; auto. destruct H as [H1 H2]. split; [exact H1|]. intros y. apply IH, H2. }
+  assert (PR : Moments.product (map m es) = exp (l * S (fun e => e) es)).
+  { clear. induction es as [|e es IH]; simpl; [now rewrite Rmult_0_r, exp_0|]. rewrite IH. unfold m. rewrite <- exp_plus. f_equal. ring. }
+  assert (M0 : Forall (Rle 0) (map m es)) by (apply Forall_forall; intros w Hy; apply in_map_iff in Hy as [e [<- _]]; left; apply exp_pos).
+  rewrite <- (map_length m) in HU, HV.
+  destruct (adaptive_moments l L0 A P Q test Ht _ _ _ _ M0 (AM es [] Z) HU HV) as [_ G]. specialize (G (epsilon_of p)). rewrite PR in G.
+  assert (CP := C_pos l). assert (W : exp (l * S (fun e => e) es) <= exp (l * (xi_of z + rho_of z * (l + 1)))) by (apply exp_le, Rmult_le_compat_l; lra).
+  assert (EP := exp_pos (- l * epsilon_of p)). assert (C l * exp (l * S (fun e => e) es) * exp (- l * epsilon_of p)
+    <= C l * exp (l * (xi_of z + rho_of z * (l + 1))) * exp (- l * epsilon_of p)); [|lra].
+  apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; lra. Qed.
 Theorem zcdp_private {T} (A : integral T) (P Q : list T -> T -> R) steps p z o : kinds p = [] -> judge (Some o) p [Some (Zcdp z)] = true ->
   S fst steps <= xi_of z -> S snd steps <= rho_of z -> all_zcdp A P Q steps [] -> forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect A P test (length steps) [] u -> expect A Q test (length steps) [] v -> u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
-Proof. intros K J X Y Z test u v Ht HU HV. unfold judge in J. rewrite K in J. apply andb_prop in J as [_ J].
-  destruct (by_moment_ok z p J) as [_ [l [L0 B]]]. set (m := fun s : R * R => exp (l * (fst s + snd s * (l + 1)))).
-  assert (AM : forall ss h, all_zcdp A P Q ss h -> all_moments l A P Q (map m ss) h).
-  { induction ss as [|s ss IH]; intros h H; simpl; auto. destruct H as [H1 H2]. split; [now apply H1|]. intros y. apply IH, H2. }
-  assert (PR : Moments.product (map m steps) = exp (l * (S fst steps + S snd steps * (l + 1)))).
-  { clear. induction steps as [|s ss IH]; simpl; [replace (l * (0 + 0 * (l + 1))) with 0 by ring; now rewrite exp_0|].
-    rewrite IH. unfold m. rewrite <- exp_plus. f_equal. ring. }
-  assert (M0 : Forall (Rle 0) (map m steps)) by (apply Forall_forall; intros w Hy; apply in_map_iff in Hy as [s [<- _]]; left; apply exp_pos).
-  rewrite <- (map_length m) in HU, HV.
-  destruct (adaptive_moments l L0 A P Q test Ht _ _ _ _ M0 (AM steps [] Z) HU HV) as [_ G]. specialize (G (epsilon_of p)). rewrite PR in G.
-  assert (CP := C_pos l). assert (W : exp (l * (S fst steps + S snd steps * (l + 1))) <= exp (l * (xi_of z + rho_of z * (l + 1)))).
-  { apply exp_le. apply Rmult_le_compat_l; [lra|]. apply Rplus_le_compat; auto. apply Rmult_le_compat_r; lra. }
-  assert (EP := exp_pos (- l * epsilon_of p)). assert (C l * exp (l * (S fst steps + S snd steps * (l + 1))) * exp (- l * epsilon_of p)
-    <= C l * exp (l * (xi_of z + rho_of z * (l + 1))) * exp (- l * epsilon_of p)); [|lra].
-  apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; lra. Qed.
+Proof. intros K J X Y Z test u v Ht HU HV. set (l := l_of z). set (e := fun s : R * R => fst s + snd s * (l + 1)).
+  assert (L0 : 0 < l) by (assert (J' := J); unfold judge in J'; rewrite K in J'; apply andb_prop in J' as [_ J']; destruct (by_moment_ok z p J') as [_ [L _]]; exact L).
+  rewrite <- (map_length e) in HU, HV. refine (renyi_private A P Q (map e steps) p z o K J _ _ test u v Ht HU HV); fold l.
+  - assert (E : S (fun e => e) (map e steps) = S fst steps + S snd steps * (l + 1)) by (clear; induction steps as [|s ss IH]; simpl; [ring|rewrite IH; unfold e; ring]).
+    rewrite E. apply Rplus_le_compat; auto. apply Rmult_le_compat_r; lra.
+  - clear - Z L0. assert (AM : forall ss h, all_zcdp A P Q ss h -> all_renyi A l P Q (map e ss) h); [|now apply AM].
+    induction ss as [|s ss IH]; intros h H; simpl; auto. destruct H as [H1 H2]. split; [exact (H1 l L0)|]. intros y. apply IH, H2. Qed.

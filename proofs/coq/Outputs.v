@@ -12,7 +12,7 @@
      guarantee_not_private: one step of which (e, d)-privacy is stated: outputs that have it, and an event. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Checker Link Integral Normal SampledGaussian Guaranteed Zcdp Extract Mechanism Mixed Refuted.
+From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Checker Link Integral Normal SampledGaussian Discrete Guaranteed Zcdp Extract Mechanism Mixed Refuted.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -219,87 +219,8 @@ Proof. intros GS. destruct (by_worst_ok g p judged_point GS) as [_ [He [Hd [_ K]
 End Refuted.
 
 (* ---------- whole numbers as outputs ---------- *)
-(* the sum over all whole numbers, as the limit of those from -n to n *)
-Fixpoint two_sided (f : Z -> R) (n : nat) : R :=
-  match n with O => f 0%Z | Datatypes.S m => two_sided f m + (f (Z.of_nat n) + f (- Z.of_nat n)%Z) end.
-Definition counts : integral Z.
-Proof. refine {| is_int := fun f v => is_lim_seq (two_sided f) v |}.
-  - apply (is_lim_seq_ext (fun _ => 0)); [|apply is_lim_seq_const]. induction n as [|n IH]; cbn [two_sided]; auto. rewrite <- IH. ring.
-  - intros f g v H. apply is_lim_seq_ext. induction n as [|n IH]; cbn [two_sided]; [auto|]. now rewrite IH, !H.
-  - intros f g u v F G. apply (is_lim_seq_ext (fun n => two_sided f n + two_sided g n)); [|now apply is_lim_seq_plus'].
-    induction n as [|n IH]; cbn [two_sided]; [auto|]. rewrite <- IH. ring.
-  - intros c f v F. apply (is_lim_seq_ext (fun n => c * two_sided f n)); [|exact (is_lim_seq_scal_l _ c v F)].
-    induction n as [|n IH]; cbn [two_sided]; [auto|]. rewrite <- IH. ring.
-  - intros f g u v H F G. apply (is_lim_seq_le (two_sided f) (two_sided g) u v); auto.
-    induction n as [|n IH]; cbn [two_sided]; [auto|]. assert (A := H (Z.of_nat (Datatypes.S n))). assert (B := H (- Z.of_nat (Datatypes.S n))%Z). lra. Defined.
-Section Discrete.
-Variable r : R.
-Hypothesis Hr : 0 < r.
-Let t := exp (- r).
-Lemma t_range : 0 < t < 1.
-Proof. split; [apply exp_pos|]. unfold t. rewrite <- exp_0. apply exp_increasing. lra. Qed.
-Definition decay (c k : Z) : R := exp (- (r * Rabs (IZR k - IZR c))).
-Lemma decay_next c k : decay (c + 1) k = decay c (k - 1).
-Proof. unfold decay. rewrite plus_IZR, minus_IZR. do 3 f_equal. f_equal. ring. Qed.
-Lemma two_sided_next f n : two_sided (fun k => f (k - 1)%Z) n = two_sided f n - f (Z.of_nat n) + f (- Z.of_nat n - 1)%Z.
-Proof. induction n as [|n IH]; cbn [two_sided].
-  - replace (0 - 1)%Z with (- Z.of_nat 0 - 1)%Z by reflexivity. change (Z.of_nat 0) with 0%Z. ring.
-  - rewrite IH. replace (Z.of_nat (Datatypes.S n) - 1)%Z with (Z.of_nat n) by lia.
-    replace (- Z.of_nat n - 1)%Z with (- Z.of_nat (Datatypes.S n))%Z by lia. ring. Qed.
-Lemma decay_far c s : (s = 1 \/ s = -1)%Z -> is_lim_seq (fun n => decay c (s * Z.of_nat n)) 0.
-Proof. intros Hs. assert (T := t_range). apply (is_lim_seq_le_le (fun _ => 0) _ (fun n => exp (r * Rabs (IZR c)) * t ^ n)).
-  - intros n. unfold decay. split; [left; apply exp_pos|]. assert (EN : t ^ n = exp (- (r * INR n))).
-    { unfold t. induction n as [|n IH]; [simpl; now rewrite Rmult_0_r, Ropp_0, exp_0|]. cbn [pow]. rewrite IH, <- exp_plus, S_INR. f_equal. ring. }
-    rewrite EN, <- exp_plus. apply exp_le. assert (A := Rabs_triang (IZR (s * Z.of_nat n) - IZR c) (IZR c)).
-    replace (IZR (s * Z.of_nat n) - IZR c + IZR c) with (IZR (s * Z.of_nat n)) in A by ring.
-    assert (B : Rabs (IZR (s * Z.of_nat n)) = INR n).
-    { rewrite mult_IZR, <- INR_IZR_INZ. assert (P := pos_INR n). destruct Hs as [-> | ->]; [rewrite Rmult_1_l, Rabs_pos_eq by auto; auto|].
-      replace (-1 * INR n) with (- INR n) by ring. rewrite Rabs_Ropp, Rabs_pos_eq by auto. reflexivity. }
-    rewrite B in A. apply (Rmult_le_compat_l r) in A; lra.
-  - apply is_lim_seq_const.
-  - replace (Finite 0) with (Rbar_mult (exp (r * Rabs (IZR c))) 0) by (cbn; f_equal; ring). apply is_lim_seq_scal_l, is_lim_seq_geom. rewrite Rabs_pos_eq; lra. Qed.
-Lemma decay_next_int c v : is_int counts (decay c) v <-> is_int counts (decay (c + 1)) v.
-Proof. cbn [is_int counts]. assert (L1 := decay_far c 1 (or_introl eq_refl)). assert (L2 := decay_far c (-1) (or_intror eq_refl)).
-  assert (L3 : is_lim_seq (fun n => decay c (- Z.of_nat n - 1)) 0).
-  { apply (is_lim_seq_ext (fun n => decay c (-1 * Z.of_nat (Datatypes.S n)))); [intros n; f_equal; lia|].
-    exact (proj1 (is_lim_seq_incr_1 (fun n => decay c (-1 * Z.of_nat n)) 0) L2). }
-  assert (L : is_lim_seq (fun n => decay c (- Z.of_nat n - 1) - decay c (Z.of_nat n)) 0).
-  { replace (Finite 0) with (Finite (0 - 0)) by (f_equal; ring). apply is_lim_seq_minus'; [exact L3|].
-    apply (is_lim_seq_ext (fun n => decay c (1 * Z.of_nat n))); [intros n; f_equal; lia|exact L1]. }
-  assert (E : forall n, two_sided (decay (c + 1)) n = two_sided (decay c) n + (decay c (- Z.of_nat n - 1) - decay c (Z.of_nat n))).
-  { intros n. transitivity (two_sided (fun k => decay c (k - 1)) n).
-    - induction n as [|n IH]; cbn [two_sided]; [apply decay_next|]. now rewrite IH, !decay_next.
-    - rewrite two_sided_next. ring. }
-  split; intros H.
-  - apply (is_lim_seq_ext _ _ _ (fun n => eq_sym (E n))). replace (Finite v) with (Finite (v + 0)) by (f_equal; ring). now apply is_lim_seq_plus'.
-  - apply (is_lim_seq_ext (fun n => two_sided (decay (c + 1)) n - (decay c (- Z.of_nat n - 1) - decay c (Z.of_nat n)))); [intros n; rewrite E; ring|].
-    replace (Finite v) with (Finite (v - 0)) by (f_equal; ring). now apply is_lim_seq_minus'. Qed.
-Lemma decay_int c : is_int counts (decay c) ((1 + t) / (1 - t)).
-Proof. assert (T := t_range). assert (B : is_int counts (decay 0) ((1 + t) / (1 - t))).
-  { cbn [is_int counts]. apply (is_lim_seq_ext (fun n => (1 + t) / (1 - t) - 2 * t / (1 - t) * t ^ n)).
-    - assert (D : forall n s, (s = 1 \/ s = -1)%Z -> decay 0 (s * Z.of_nat n) = t ^ n).
-      { intros n s Hs. unfold decay, t. rewrite Rminus_0_r, mult_IZR, <- INR_IZR_INZ. assert (P := pos_INR n).
-        replace (Rabs (IZR s * INR n)) with (INR n).
-        2:{ destruct Hs as [-> | ->]; [rewrite Rmult_1_l, Rabs_pos_eq by auto; auto|]. replace (-1 * INR n) with (- INR n) by ring. now rewrite Rabs_Ropp, Rabs_pos_eq. }
-        clear P. induction n as [|n IH]; [simpl; now rewrite Rmult_0_r, Ropp_0, exp_0|]. cbn [pow]. rewrite <- IH, <- exp_plus, S_INR. f_equal. ring. }
-      induction n as [|n IH]; cbn [two_sided].
-      + unfold decay. rewrite Rminus_0_r, Rabs_R0, Rmult_0_r, Ropp_0, exp_0. cbn [pow]. field. lra.
-      + rewrite <- IH. assert (A := D (Datatypes.S n) 1%Z (or_introl eq_refl)). assert (C := D (Datatypes.S n) (-1)%Z (or_intror eq_refl)).
-        rewrite Z.mul_1_l in A. replace (-1 * Z.of_nat (Datatypes.S n))%Z with (- Z.of_nat (Datatypes.S n))%Z in C by lia. rewrite A, C. cbn [pow]. field. lra.
-    - replace (Finite ((1 + t) / (1 - t))) with (Finite ((1 + t) / (1 - t) - 2 * t / (1 - t) * 0)) by (f_equal; ring).
-      apply is_lim_seq_minus'; [apply is_lim_seq_const|]. apply (is_lim_seq_scal_l (fun n => t ^ n) (2 * t / (1 - t)) 0), is_lim_seq_geom. rewrite Rabs_pos_eq; lra. }
-  revert c. apply Z.bi_induction; [intros x y ->; tauto|exact B|]. intros c. unfold Z.succ. apply decay_next_int. Qed.
-(* noise of mass (1 - t) / (1 + t) t^|k| on the number c *)
-Definition discrete_laplace (c k : Z) : R := (1 - t) / (1 + t) * decay c k.
-Theorem discrete_laplace_pure c c' D : (Z.abs (c - c') <= D)%Z -> private_pair counts (r * IZR D) 0 (discrete_laplace c) (discrete_laplace c').
-Proof. intros HD. assert (T := t_range). assert (N : 0 < (1 - t) / (1 + t)) by (apply Rdiv_lt_0_compat; lra).
-  assert (P0 : forall c k, 0 <= discrete_laplace c k) by (intros; apply Rmult_le_pos; [lra|left; apply exp_pos]).
-  assert (P1 : forall c, is_int counts (discrete_laplace c) 1).
-  { intros x. replace 1 with ((1 - t) / (1 + t) * ((1 + t) / (1 - t))) by (field; lra). apply (int_scal counts), decay_int. }
-  assert (K : forall c c' k, (Z.abs (c - c') <= D)%Z -> discrete_laplace c k <= exp (r * IZR D) * discrete_laplace c' k).
-  { intros x y k H. unfold discrete_laplace. rewrite <- Rmult_assoc, (Rmult_comm (exp _)), Rmult_assoc. apply Rmult_le_compat_l; [lra|].
-    unfold decay. rewrite <- exp_plus. apply exp_le. apply IZR_le in H. rewrite abs_IZR, minus_IZR in H.
-    assert (A := Rabs_triang (IZR k - IZR x) (IZR x - IZR y)). replace (IZR k - IZR x + (IZR x - IZR y)) with (IZR k - IZR y) in A by ring.
-    assert (r * Rabs (IZR k - IZR y) <= r * (Rabs (IZR k - IZR x) + IZR D)) by (apply Rmult_le_compat_l; lra). lra. }
-  apply bounded_ratio; auto. intros k. apply K. rewrite <- Z.abs_opp. now replace (- (c' - c))%Z with (c - c')%Z by ring. Qed.
-End Discrete.
+Theorem discrete_laplace_pure r c c' D : 0 < r -> (Z.abs (c - c') <= D)%Z -> private_pair counts (r * IZR D) 0 (discrete false r c) (discrete false r c').
+Proof. intros R H. assert (K : forall c c' k, (Z.abs (c - c') <= D)%Z -> discrete false r c k <= exp (r * IZR D) * discrete false r c' k).
+  { intros x y k L. assert (T := total_pos false r R). unfold discrete, Rdiv. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [left; now apply Rinv_0_lt_compat|].
+    unfold weight. rewrite <- exp_plus. apply exp_le. assert (IZR (size false (k - y)) <= IZR (size false (k - x)) + IZR D) by (rewrite <- plus_IZR; apply IZR_le; cbn; lia). nra. }
+  apply bounded_ratio; try (intros; now apply noise_ge0); try (now apply noise_int); intros k; apply K; lia. Qed.

@@ -97,11 +97,88 @@ Proof. intros H test. induction k as [|k IH]; intros h; cbn [expect mean]; auto.
   exists (fun y => mean l D' test k (map class (y :: h))). split; [intros y; apply IH|].
   exact (H h (fun b => mean l D' test k (b :: map class h))). Qed.
 
-(* ---------- finitely many classes of the line ---------- *)
-Definition class (ts : list R) (x : R) : list bool := map (fun t => if Rlt_dec t x then true else false) ts.
+Lemma S_ge0 {T} (f : T -> R) l : (forall x, 0 <= f x) -> 0 <= S f l.
+Proof. intros H. induction l as [|x l IH]; simpl; [lra|]. specialize (H x). lra. Qed.
+(* ---------- all steps, by finitely many classes of outputs ---------- *)
+(* steps of kinds K, in the order of the plans; D: the density of a kind's output *)
+Definition in_turn {T K} (D : K -> T -> R) (plans : list K) (h : list T) : T -> R :=
+  match nth_error plans (length h) with Some k => D k | None => fun _ => 0 end.
+Section Classed.
+Context {T U K : Type} (A : integral T) (look : T -> U) (l : list U) (P Q : K -> T -> R).
+(* Two laws on the classes are those of what is looked at of the step's output, and at least as far apart as its law says. *)
+Definition between (s : K * law) (fg : (U -> R) * (U -> R)) := let (k, B) := s in let (f, g) := fg in (forall b, 0 <= f b) /\ (forall b, 0 <= g b) /\ S f l = 1
+  /\ (forall t, is_int A (fun y => P k y * t (look y)) (S (fun b => f b * t b) l)) /\ (forall t, is_int A (fun y => Q k y * t (look y)) (S (fun b => g b * t b) l))
+  /\ nonneg B /\ tot B <= 1 /\ forall e, delta e B <= HS f g e l.
+Definition classed (s : K * law) := exists fg, between s fg.
+Lemma turn_lifted (D : K -> T -> R) (part : (U -> R) * (U -> R) -> U -> R) steps prs :
+  (forall s fg, between s fg -> forall t, is_int A (fun y => D (fst s) y * t (look y)) (S (fun b => part fg b * t b) l)) -> Forall2 between steps prs ->
+  forall h f, is_int A (fun y => in_turn D (map fst steps) h y * f (look y)) (S (fun b => in_turn part prs (map look h) b * f b) l).
+Proof. intros H HC h f. unfold in_turn. rewrite map_length, nth_error_map. assert (J := in_step _ _ _ HC (length h)).
+  destruct (nth_error steps (length h)) as [s|], (nth_error prs (length h)) as [fg|]; try easy; cbn [option_map]; [now apply H|].
+  rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring). rewrite S_scal, Rmult_0_l. apply (int_ext A (fun _ => 0)); [intros; ring|apply int_zero]. Qed.
+Lemma turn_attained rest rprs : Forall2 between rest rprs -> forall prs before h, prs = before ++ rprs -> length h = length before ->
+  all_attained l (in_turn fst prs) (in_turn snd prs) (map snd rest) h.
+Proof. intros F. induction F as [|[k B] [f g] rest rprs C F IH]; intros prs before h E L; cbn [map all_attained]; auto. split.
+  - assert (NT : nth_error prs (length h) = Some (f, g)) by (rewrite E, L, nth_error_app2, Nat.sub_diag by lia; reflexivity).
+    unfold in_turn. rewrite NT. cbn [fst snd]. destruct C as [F0 [G0 [F1 [_ [_ [NB [TB HB]]]]]]]. repeat split; auto; apply NB.
+  - intros x. apply (IH prs (before ++ [(f, g)])); [rewrite <- app_assoc; exact E|rewrite app_length; cbn [length]; lia]. Qed.
+(* There is an event of all outputs, if the program accepts the laws. *)
+Theorem classed_event (p : problem) steps plans : Forall classed steps -> map snd steps = steps_of p -> Permutation (map fst steps) plans ->
+  accept_N p = true -> direction p = Below -> exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect A (in_turn P plans) test (length plans) [] u /\ expect A (in_turn Q plans) test (length plans) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros C SL PL AC below. destruct (Permutation_map_inv _ _ (Permutation_sym PL)) as [all [-> R]].
+  assert (HC : exists prs, Forall2 between all prs).
+  { assert (C' : Forall classed all) by (rewrite Forall_forall in *; intros s Hs; apply C; now apply (Permutation_in s (Permutation_sym R))).
+    clear - C'. induction C' as [|s all [fg H] C' [prs IH]]; [exists []; constructor|]. exists (fg :: prs). now constructor. }
+  destruct HC as [prs HC]. set (e := epsilon_of p). assert (G := attained l (in_turn fst prs) (in_turn snd prs) (map snd all) [] e (turn_attained _ _ HC prs [] [] eq_refl eq_refl)).
+  rewrite map_length in *. set (t := best (in_turn fst prs) (in_turn snd prs) (length all) [] e) in *.
+  exists (fun outputs => t (map look outputs)), (mean l (in_turn fst prs) t (length all) []), (mean l (in_turn snd prs) t (length all) []).
+  split; [intros; apply best_event|]. split; [|split].
+  - refine (lifted A look l _ _ (turn_lifted P fst all prs _ HC) t (length all) []). intros [k B] [f g] H. apply H.
+  - refine (lifted A look l _ _ (turn_lifted Q snd all prs _ HC) t (length all) []). intros [k B] [f g] H. apply H.
+  - assert (B := accepted_below p AC below). unfold composed in B. rewrite <- SL in B.
+    assert (SM := proj1 (compose_permutation _ _ (Permutation_map snd R)) (epsilon_of p)). rewrite SM in B. fold e in B. lra. Qed.
+(* What an event of classes tells of the outputs it tells of the classes. *)
+Lemma class_gain f g ev a v k : (forall t, is_int A (fun y => P k y * t (look y)) (S (fun b => f b * t b) l)) -> (forall t, is_int A (fun y => Q k y * t (look y)) (S (fun b => g b * t b) l)) ->
+  (forall b, 0 <= ev b <= 1) -> is_int A (fun y => ev (look y) * (P k y - a * Q k y)) v -> v <= S (fun b => pos (f b - a * g b)) l.
+Proof. intros F G E I. assert (J : is_int A (fun y => P k y * ev (look y) - a * (Q k y * ev (look y))) (S (fun b => f b * ev b) l - a * S (fun b => g b * ev b) l)).
+  { apply int_minus; [apply F|apply int_scal, G]. }
+  assert (J' : is_int A (fun y => ev (look y) * (P k y - a * Q k y)) (S (fun b => f b * ev b) l - a * S (fun b => g b * ev b) l)).
+  { eapply (int_ext A); [|exact J]. intros y. cbv beta. ring. }
+  rewrite (int_unique A _ _ _ I J'), <- S_scal. replace (S (fun b => f b * ev b) l - S (fun b => a * (g b * ev b)) l) with (S (fun b => (f b - a * g b) * ev b) l).
+  - apply S_le. intros b. specialize (E b). assert (Y := pos_ge0 (f b - a * g b)). assert (Z : f b - a * g b <= pos (f b - a * g b)) by apply Rmax_r. nra.
+  - rewrite (S_ext _ (fun b => f b * ev b + -1 * (a * (g b * ev b)))) by (intros; ring). rewrite S_plus, (S_scal (-1)). ring. Qed.
+End Classed.
+
+(* ---------- finitely many classes, by cuts ---------- *)
 Fixpoint vectors (n : nat) : list (list bool) :=
   match n with O => [[]] | Datatypes.S n => map (cons true) (vectors n) ++ map (cons false) (vectors n) end.
-Definition nice (P : R -> R) := (forall x, 0 <= P x) /\ exists v, is_line P v.
+Section Binned.
+Context {T : Type} (A : integral T).
+Definition classes (cuts : list (T -> bool)) (x : T) : list bool := map (fun c => c x) cuts.
+Definition nice (P : T -> R) := (forall x, 0 <= P x) /\ exists v, is_int A P v.
+Definition cuts_well (c : T -> bool) := forall P, nice P -> nice (fun x => if c x then P x else 0) /\ nice (fun x => if c x then 0 else P x).
+Theorem binned cuts : Forall cuts_well cuts -> forall P, nice P -> exists p, (forall b, 0 <= p b) /\
+  forall f, is_int A (fun x => P x * f (classes cuts x)) (S (fun b => p b * f b) (vectors (length cuts))).
+Proof. intros W. induction W as [|c cuts W WS IH]; intros P N.
+  - destruct N as [P0 [v V]]. exists (fun _ => v). split; [intros _; exact (int_ge0 A P v P0 V)|]. intros f. cbn [length vectors S classes map].
+    rewrite Rplus_0_r. replace (v * f []) with (f [] * v) by ring. apply (int_ext A (fun x => f [] * P x)); [intros; ring|now apply int_scal].
+  - destruct (W P N) as [N1 N0]. destruct (IH _ N1) as [p1 [A1 B1]]. destruct (IH _ N0) as [p0 [A0 B0]].
+    exists (fun b => match b with true :: b => p1 b | false :: b => p0 b | [] => 0 end). split; [intros [|[] b]; auto; lra|].
+    intros f. cbn [length vectors]. rewrite S_app, !S_map. eapply (int_ext A); [|apply (int_plus A); [exact (B1 (fun b => f (true :: b)))|exact (B0 (fun b => f (false :: b)))]].
+    intros x. cbv beta. change (classes (c :: cuts) x) with (c x :: classes cuts x). destruct (c x); ring. Qed.
+(* the law of one class is an event of classes *)
+Lemma cut_class c cuts : In c cuts -> forall yes no : R, exists f : list bool -> R, (forall b, f b = yes \/ f b = no) /\ forall x, f (classes cuts x) = if c x then yes else no.
+Proof. intros I yes no. destruct (In_nth_error _ _ I) as [n N]. exists (fun b => match nth_error b n with Some true => yes | _ => no end). split.
+  - intros b. destruct (nth_error b n) as [[]|]; auto.
+  - intros x. unfold classes. rewrite nth_error_map, N. reflexivity. Qed.
+End Binned.
+
+(* ---------- cuts of the line ---------- *)
+Definition past (t x : R) : bool := if Rlt_dec t x then true else false.
+Definition class (ts : list R) : R -> list bool := classes (map past ts).
+Definition line_classes (ts : list R) := vectors (length (map past ts)).
 Lemma beyond_ex (P : R -> R) t : (forall a b, ex_RInt P a b) -> forall a b, ex_RInt (fun x => beyond t x * P x) a b.
 Proof. intros X. assert (EX : forall a b, a <= t -> t <= b -> ex_RInt (fun x => beyond t x * P x) a b).
   { intros a b Ha Hb. apply (@ex_RInt_Chasles R_NormedModule (fun x => beyond t x * P x) a t b).
@@ -117,33 +194,22 @@ Proof. intros X. assert (EX : forall a b, a <= t -> t <= b -> ex_RInt (fun x => 
   assert (WA : ex_RInt (fun x => beyond t x * P x) lo a) by (apply (@ex_RInt_Chasles_1 R_CompleteNormedModule (fun x => beyond t x * P x) lo a hi); [lra|exact W]).
   assert (WB : ex_RInt (fun x => beyond t x * P x) lo b) by (apply (@ex_RInt_Chasles_1 R_CompleteNormedModule (fun x => beyond t x * P x) lo b hi); [lra|exact W]).
   apply (@ex_RInt_Chasles R_NormedModule (fun x => beyond t x * P x) a lo b); auto. now apply ex_RInt_swap. Qed.
-Lemma cut_nice t P : nice P -> nice (fun x => beyond t x * P x) /\ nice (fun x => (1 - beyond t x) * P x).
-Proof. intros [P0 [v V]]. assert (B : forall x, 0 <= beyond t x <= 1) by (intros x; apply (event_range Remove)).
-  assert (V0 : 0 <= v) by exact (int_ge0 line P v P0 V). assert (N : nice (fun x => beyond t x * P x)).
-  { split; [intros x; apply Rmult_le_pos; [apply B|auto]|].
-    apply (dominated_int _ (fun x => / (v + 1) * (P x + std x)) (v + 1)); [lra|apply beyond_ex, V| | |].
-    - intros x. rewrite <- Rmult_assoc, Rinv_r, Rmult_1_l by lra. specialize (B x). specialize (P0 x). assert (Y := std_ge0 x). nra.
+Lemma line_cuts ts : Forall (cuts_well line) (map past ts).
+Proof. apply Forall_forall. intros c I. apply in_map_iff in I as [t [<- _]]. intros P [P0 [v V]].
+  assert (V0 : 0 <= v) by exact (int_ge0 line P v P0 V). assert (E : forall x, (if past t x then P x else 0) = beyond t x * P x) by (intros x; unfold past, beyond; destruct (Rlt_dec t x); ring).
+  assert (N : nice line (fun x => if past t x then P x else 0)).
+  { split; [intros x; destruct (past t x); auto; lra|]. destruct (dominated_int (fun x => beyond t x * P x) (fun x => / (v + 1) * (P x + std x)) (v + 1)) as [w W]; [lra|apply beyond_ex, V| | | |].
+    - intros x. rewrite <- Rmult_assoc, Rinv_r, Rmult_1_l by lra. specialize (P0 x). assert (Y := std_ge0 x). rewrite <- E. destruct (past t x); lra.
     - intros x. apply Rmult_le_pos; [left; apply Rinv_0_lt_compat; lra|]. specialize (P0 x). assert (Y := std_ge0 x). lra.
-    - assert (K := line_scal (/ (v + 1)) _ _ (line_plus _ _ _ _ V std_int)). now rewrite Rinv_l in K by lra. }
-  split; auto. split; [intros x; apply Rmult_le_pos; [specialize (B x); lra|auto]|]. destruct N as [_ [w W]]. exists (v - w).
-  apply (line_ext (fun x => P x - beyond t x * P x)); [intros; ring|]. exact (int_minus line _ _ _ _ V W). Qed.
-Theorem binned ts : forall P, nice P -> exists p, (forall b, 0 <= p b) /\
-  forall f, is_line (fun x => P x * f (class ts x)) (S (fun b => p b * f b) (vectors (length ts))).
-Proof. induction ts as [|t ts IH]; intros P N.
-  - destruct N as [P0 [v V]]. exists (fun _ => v). split; [intros _; exact (int_ge0 line P v P0 V)|]. intros f. cbn [length vectors S class map].
-    rewrite Rplus_0_r. replace (v * f []) with (f [] * v) by ring. apply (line_ext (fun x => f [] * P x)); [intros; ring|now apply line_scal].
-  - destruct (cut_nice t P N) as [N1 N0]. destruct (IH _ N1) as [p1 [A1 B1]]. destruct (IH _ N0) as [p0 [A0 B0]].
-    exists (fun b => match b with true :: b => p1 b | false :: b => p0 b | [] => 0 end). split; [intros [|[] b]; auto; lra|].
-    intros f. cbn [length vectors]. rewrite S_app, !S_map.
-    apply (line_ext (fun x => beyond t x * P x * f (true :: class ts x) + (1 - beyond t x) * P x * f (false :: class ts x))).
-    + intros x. unfold class; cbn [map]. unfold beyond. destruct (Rlt_dec t x); ring.
-    + apply line_plus; [apply (B1 (fun b => f (true :: b)))|apply (B0 (fun b => f (false :: b)))]. Qed.
+    - assert (K := line_scal (/ (v + 1)) _ _ (line_plus _ _ _ _ V std_int)). now rewrite Rinv_l in K by lra.
+    - exists w. eapply line_ext; [|exact W]. intros x. now rewrite E. }
+  split; auto. split; [intros x; destruct (past t x); auto; lra|]. destruct N as [_ [w W]]. exists (v - w).
+  apply (line_ext (fun x => P x - (if past t x then P x else 0))); [intros x; destruct (past t x); ring|]. exact (int_minus line _ _ _ _ V W). Qed.
 (* an event of one threshold is an event of the classes *)
 Lemma event_class o t ts : In t ts -> exists f, (forall b, 0 <= f b <= 1) /\ forall x, f (class ts x) = event o t x.
-Proof. intros I. destruct (In_nth_error _ _ I) as [n N].
-  exists (fun b => match nth_error b n, o with Some false, Add => 1 | _, Add => 0 | Some true, _ => 1 | _, _ => 0 end). split.
-  - intros b. destruct (nth_error b n) as [[]|], o as [[]|]; lra.
-  - intros x. unfold class. rewrite nth_error_map, N. cbn [option_map]. unfold event, beyond. destruct (Rlt_dec t x), o as [[]|]; lra. Qed.
+Proof. intros I. assert (X := fun yes no => cut_class (past t) (map past ts) (in_map past ts t I) yes no).
+  destruct o as [[]|]; [destruct (X 1 0) as [f [F1 F2]]|destruct (X 0 1) as [f [F1 F2]]|destruct (X 1 0) as [f [F1 F2]]]; exists f;
+    (split; [intros b; destruct (F1 b) as [-> | ->]; lra|]); intros x; unfold class; rewrite F2; unfold past, event, beyond; destruct (Rlt_dec t x); lra. Qed.
 
 (* ---------- sampled Gaussian steps ---------- *)
 Notation vec := (@tup R).
@@ -187,44 +253,30 @@ Lemma step_P_scaled w y : step_P w y = scaled (pair_P w q (/ sigma)) sigma (fst 
 Proof. unfold step_P. destruct w as [[]|]; cbn [data_P pair_P]; [|apply no_record|]; rewrite one_record; cbn [ask along fst]; unfold Rdiv; now rewrite Rmult_1_l. Qed.
 Lemma scaled_line f v : is_line f v -> is_line (scaled f sigma) v.
 Proof. intros I. eapply line_ext; [|exact (rescaled f sigma 0 v Hs I)]. intros x. unfold scaled. now rewrite Rminus_0_r. Qed.
-Lemma scaled_nice P v : (forall x, 0 <= P x) -> is_line P v -> nice (scaled P sigma).
+Lemma scaled_nice P v : (forall x, 0 <= P x) -> is_line P v -> nice line (scaled P sigma).
 Proof. intros P0 I. split; [intros x; apply Rmult_le_pos; [left; now apply Rinv_0_lt_compat|auto]|]. exists v. now apply scaled_line. Qed.
 (* The step, told apart by thresholds, as two laws on finitely many classes. *)
-Theorem step_classes o ts : exists p r, (forall b, 0 <= p b) /\ (forall b, 0 <= r b) /\ S p (vectors (length ts)) = 1
-  /\ (forall f, is_int (space (Datatypes.S d)) (fun y => step_P o y * f (class ts (fst y))) (S (fun b => p b * f b) (vectors (length ts))))
-  /\ (forall f, is_int (space (Datatypes.S d)) (fun y => step_Q o y * f (class ts (fst y))) (S (fun b => r b * f b) (vectors (length ts))))
-  /\ forall t a, In (sigma * t) ts -> gain o q (/ sigma) t a <= S (fun b => pos (p b - a * r b)) (vectors (length ts)).
-Proof. assert (PG : forall x, 0 <= pair_P o q (/ sigma) x /\ 0 <= pair_Q o q (/ sigma) x) by (intros; now apply pair_ge0).
+Theorem step_classes o ts B : nonneg B -> tot B <= 1 -> (forall e, delta e B <= 0 \/ exists t, In (sigma * t) ts /\ delta e B <= gain o q (/ sigma) t (exp e)) ->
+  classed (space (Datatypes.S d)) (fun y => class ts (fst y)) (line_classes ts) (fun _ : Datatypes.unit => step_P o) (fun _ => step_Q o) (tt, B).
+Proof. intros NB TB HB. assert (PG : forall x, 0 <= pair_P o q (/ sigma) x /\ 0 <= pair_Q o q (/ sigma) x) by (intros; now apply pair_ge0).
   assert (PI := pair_P_int q (/ sigma) o). assert (QI := pair_Q_int q (/ sigma) o).
-  destruct (binned ts _ (scaled_nice _ _ (fun x => proj1 (PG x)) PI)) as [p [p0 HP]].
-  destruct (binned ts _ (scaled_nice _ _ (fun x => proj2 (PG x)) QI)) as [r [r0 HR]].
-  exists p, r. split; [auto|split; [auto|split; [|split; [|split]]]].
-  - assert (K := HP (fun _ => 1)). rewrite (S_ext _ p) in K by (intros; ring). apply (int_unique line _ _ _ K).
+  destruct (binned line _ (line_cuts ts) _ (scaled_nice _ _ (fun x => proj1 (PG x)) PI)) as [p [p0 HP]].
+  destruct (binned line _ (line_cuts ts) _ (scaled_nice _ _ (fun x => proj2 (PG x)) QI)) as [r [r0 HR]].
+  exists (p, r). split; [auto|split; [auto|split; [|split; [|split; [|split; [auto|split; [auto|]]]]]]].
+  - assert (K := HP (fun _ => 1)). fold (line_classes ts) in K. rewrite (S_ext _ p) in K by (intros; ring). apply (int_unique line _ _ _ K).
     apply (line_ext (scaled (pair_P o q (/ sigma)) sigma)); [intros; ring|]. now apply scaled_line.
   - intros f. eapply (int_ext (space (Datatypes.S d))); [|exact (first_coordinate _ sigma (fun x => f (class ts x)) _ Hs (HP f))].
     intros y. cbv beta. rewrite step_P_scaled. ring.
   - intros f. eapply (int_ext (space (Datatypes.S d))); [|exact (first_coordinate _ sigma (fun x => f (class ts x)) _ Hs (HR f))].
     intros y. cbv beta. rewrite step_Q_scaled. ring.
-  - intros t a I. destruct (event_class o _ _ I) as [f [F1 F2]].
-    assert (K : is_line (fun x => scaled (pair_P o q (/ sigma)) sigma x * f (class ts x) - a * (scaled (pair_Q o q (/ sigma)) sigma x * f (class ts x)))
-      (S (fun b => p b * f b) (vectors (length ts)) - a * S (fun b => r b * f b) (vectors (length ts)))).
-    { apply (int_minus line); [apply HP|]. apply (int_scal line), HR. }
-    assert (G := scaled_line _ _ (gain_int o q (/ sigma) t a)).
-    assert (EQ : gain o q (/ sigma) t a = S (fun b => p b * f b) (vectors (length ts)) - a * S (fun b => r b * f b) (vectors (length ts))).
-    { apply (int_unique line _ _ _ G). eapply line_ext; [|exact K]. intros x. cbv beta. rewrite F2. unfold scaled.
-      assert (EV : event o (sigma * t) x = event o t (x / sigma)).
-      { assert (X : sigma * (x / sigma) = x) by (field; lra). unfold event, beyond. 
-        destruct o as [[]|], (Rlt_dec (sigma * t) x), (Rlt_dec t (x / sigma)); auto; exfalso; nra. }
-      rewrite EV. ring. }
-    rewrite EQ, <- S_scal. replace (S (fun b => p b * f b) (vectors (length ts)) - S (fun b => a * (r b * f b)) (vectors (length ts)))
-      with (S (fun b => (p b - a * r b) * f b) (vectors (length ts))).
-    + apply S_le. intros b. specialize (F1 b). assert (Y := pos_ge0 (p b - a * r b)).
-      assert (Z : p b - a * r b <= pos (p b - a * r b)) by apply Rmax_r. nra.
-    + rewrite (S_ext _ (fun b => p b * f b + -1 * (a * (r b * f b)))) by (intros; ring). rewrite S_plus, (S_scal (-1)). ring. Qed.
+  - intros e. destruct (HB e) as [Z|[t [I L]]]; eapply Rle_trans; [exact Z|apply S_ge0; intros; apply pos_ge0|exact L|].
+    destruct (event_class o _ _ I) as [f [F1 F2]].
+    refine (class_gain line (class ts) (line_classes ts) (fun _ : Datatypes.unit => scaled (pair_P o q (/ sigma)) sigma) (fun _ => scaled (pair_Q o q (/ sigma)) sigma) p r f (exp e) _ tt HP HR F1 _).
+    eapply line_ext; [|exact (scaled_line _ _ (gain_int o q (/ sigma) t (exp e)))]. intros x. cbv beta. rewrite F2. unfold scaled.
+    assert (X : sigma * (x / sigma) = x) by (field; lra). replace (event o (sigma * t) x) with (event o t (x / sigma)); [ring|].
+    unfold event, beyond. destruct o as [[]|], (Rlt_dec (sigma * t) x), (Rlt_dec t (x / sigma)); auto; exfalso; nra. Qed.
 End Steps.
 
-Lemma S_ge0 {T} (f : T -> R) l : (forall x, 0 <= f x) -> 0 <= S f l.
-Proof. intros H. induction l as [|x l IH]; simpl; [lra|]. specialize (H x). lra. Qed.
 Definition thresholds (g : gaussian_step) := map (fun t => sigma_of g * (IZR t / IZR (unit (precision g)))) (tests g).
 Section NotPrivate.
 Variables (d : nat) (w : way) (o : order) (p : problem) (gs : list gaussian_step) (plans : list plan).
@@ -234,8 +286,6 @@ Hypothesis judged : judge (Some o) p (map (fun g => Some (gaussian_way w g)) gs)
 Hypothesis about : fits w o.
 Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
 Let ts := flat_map thresholds gs.
-Let l := vectors (length ts).
-Let look (y : vec (Datatypes.S d)) := class ts (fst y).
 (* What the program found of a plan: its law is below, by the events of these thresholds. *)
 Definition reached (s : plan * law) := let (a, B) := s in
   nonneg B /\ tot B <= 1 /\ 0 < rate a <= 1 /\ 0 < noise a /\
@@ -256,67 +306,16 @@ Proof. assert (F := accepted_now). apply andb_prop in F as [_ F]. unfold steps_o
     split; [exact C1|split; [exact C4|split; [exact C2|split; [exact C3|]]]]. intros e. destruct (C5 e) as [Z|[t [T1 T2]]]; [now left|right].
     exists (IZR t / IZR (unit (precision g))). split; [|exact T2]. apply (I g (or_introl eq_refl)). unfold thresholds.
     exact (in_map (fun t => sigma_of g * (IZR t / IZR (unit (precision g)))) _ _ T1). Qed.
-Definition classed (s : plan * law) (pr : (list bool -> R) * (list bool -> R)) := let (a, B) := s in let (f, g) := pr in
-  reached (a, B) /\ (forall b, 0 <= f b) /\ (forall b, 0 <= g b) /\ S f l = 1 /\
-  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_P d (rate a) (noise a) w y * t (look y)) (S (fun b => f b * t b) l)) /\
-  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_Q d (rate a) (noise a) w y * t (look y)) (S (fun b => g b * t b) l)) /\
-  forall e, delta e B <= HS f g e l.
-Lemma all_classed steps : Forall reached steps -> exists prs, Forall2 classed steps prs.
-Proof. intros F. induction F as [|[a B] steps R F [prs IH]]; [exists []; constructor|].
-  assert (R' := R). destruct R' as [NB [TB [Hq [Hs HB]]]].
-  destruct (@step_classes d (rate a) (noise a) Hq Hs w ts) as [f [g [F0 [G0 [F1 [FI [GI GN]]]]]]].
-  exists ((f, g) :: prs). constructor; auto. do 6 (split; [assumption|]). intros e. destruct (HB e) as [Z|[t [T1 T2]]].
-  - eapply Rle_trans; [exact Z|]. apply S_ge0. intros b. apply pos_ge0.
-  - eapply Rle_trans; [exact T2|]. exact (GN t (exp e) T1). Qed.
-Section Found.
-Variables (all : list (plan * law)) (prs : list ((list bool -> R) * (list bool -> R))).
-Hypothesis HC : Forall2 classed all prs.
-Hypothesis HP : plans = map fst all.
-Let P' (h : list (list bool)) := match nth_error prs (length h) with Some pr => fst pr | None => fun _ => 0 end.
-Let Q' (h : list (list bool)) := match nth_error prs (length h) with Some pr => snd pr | None => fun _ => 0 end.
-Lemma first_lifted h f : is_int (space (Datatypes.S d)) (fun y => mechanism plans (ask w) (data_P w) h y * f (look y)) (S (fun b => P' (map look h) b * f b) l).
-Proof. unfold mechanism, P'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
-  destruct (nth_error all (length h)) as [[a B]|], (nth_error prs (length h)) as [[u v]|]; try easy; cbn [option_map fst snd].
-  - destruct K as [_ [_ [_ [_ [K _]]]]]. exact (K f).
-  - rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring). rewrite S_scal, Rmult_0_l.
-    apply (int_ext (space (Datatypes.S d)) (fun _ => 0)); [intros; ring|apply int_zero]. Qed.
-Lemma second_lifted h f : is_int (space (Datatypes.S d)) (fun y => mechanism plans (ask w) (data_Q w) h y * f (look y)) (S (fun b => Q' (map look h) b * f b) l).
-Proof. unfold mechanism, Q'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
-  destruct (nth_error all (length h)) as [[a B]|], (nth_error prs (length h)) as [[u v]|]; try easy; cbn [option_map fst snd].
-  - destruct K as [_ [_ [_ [_ [_ [K _]]]]]]. exact (K f).
-  - rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring). rewrite S_scal, Rmult_0_l.
-    apply (int_ext (space (Datatypes.S d)) (fun _ => 0)); [intros; ring|apply int_zero]. Qed.
-Lemma rest_attained rest rprs : Forall2 classed rest rprs -> forall before h, prs = before ++ rprs -> length h = length before ->
-  all_attained l P' Q' (map snd rest) h.
-Proof. intros F. induction F as [|[a B] [f g] rest rprs C F IH]; intros before h E L; cbn [map all_attained]; auto. split.
-  - assert (NT : nth_error prs (length h) = Some (f, g)) by (rewrite E, L, nth_error_app2, Nat.sub_diag by lia; reflexivity).
-    unfold P', Q'. rewrite NT. cbn [fst snd]. destruct C as [[NB [TB _]] [F0 [G0 [F1 [_ [_ HB]]]]]]. repeat split; auto; apply NB.
-  - intros x. apply (IH (before ++ [(f, g)])); [rewrite <- app_assoc; exact E|rewrite app_length; cbn [length]; lia]. Qed.
-Lemma found_event e : exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1)
-  /\ expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_P w)) test (length plans) [] u
-  /\ expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_Q w)) test (length plans) [] v
-  /\ delta e (compose (map snd all)) <= u - exp e * v.
-Proof. assert (A := attained l P' Q' (map snd all) [] e (rest_attained all prs HC [] [] eq_refl eq_refl)).
-  rewrite map_length in A. assert (LP : length plans = length all) by (rewrite HP; apply map_length). rewrite LP.
-  set (t := best P' Q' (length all) [] e) in *.
-  exists (fun outputs => t (map look outputs)), (mean l P' t (length all) []), (mean l Q' t (length all) []).
-  split; [intros; apply best_event|]. split; [|split; [|exact A]].
-  - exact (lifted (space (Datatypes.S d)) look l _ P' first_lifted t (length all) []).
-  - exact (lifted (space (Datatypes.S d)) look l _ Q' second_lifted t (length all) []). Qed.
-End Found.
 (* two data sets, a query of norm at most 1, and an event *)
 Lemma event_found : exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
   expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_P w)) test (length plans) [] u /\
   expect (space (Datatypes.S d)) (mechanism plans (ask w) (data_Q w)) test (length plans) [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
-Proof. destruct paired_below as [steps [C [SP SL]]]. rewrite <- SP in planned.
-  destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E Q]]. assert (C' : Forall reached all).
-  { rewrite Forall_forall in *. intros s Hs. apply C. now apply (Permutation_in s (Permutation_sym Q)). }
-  destruct (all_classed all C') as [prs HC]. destruct (found_event all prs HC E (epsilon_of p)) as [test [u [v [T [U [V K]]]]]].
-  exists test, u, v. repeat (split; [assumption|]).
-  assert (AC : accept_N p = true) by (assert (F := accepted_now); now apply andb_prop in F as [? _]).
-  assert (B := accepted_below p AC below). unfold composed in B. rewrite <- SL in B.
-  assert (SM := proj1 (compose_permutation _ _ (Permutation_map snd Q)) (epsilon_of p)). rewrite SM in B. lra. Qed.
+Proof. destruct paired_below as [steps [C [SP SL]]]. rewrite <- SP in planned. assert (AC := accepted_now). apply andb_prop in AC as [AC _].
+  set (P := fun a => @step_P d (rate a) (noise a) w). set (Q := fun a => @step_Q d (rate a) (noise a) w).
+  destruct (classed_event (space (Datatypes.S d)) (fun y => class ts (fst y)) (line_classes ts) P Q p steps plans) as [test [u [v [T [HU [HV K]]]]]]; auto.
+  - eapply Forall_impl; [|exact C]. intros [a B] [NB [TB [Hq [Hs HB]]]]. exact (step_classes (rate a) (noise a) Hq Hs w ts B NB TB HB).
+  - exists test, u, v. split; [exact T|]. split; [|split; [|exact K]]; (eapply expect_ext; [|eassumption]); intros h y _; unfold in_turn, mechanism; now destruct (nth_error plans (length h)). Qed.
 End NotPrivate.
 Section Sampled.
 Variables (d : nat) (o : order) (p : problem) (gs : list gaussian_step) (plans : list plan).

@@ -1,4 +1,5 @@
-(* 13d. Steps of which Renyi divergences are bounded (zCDP), and a program that bounds all of them by one moment.
+(* 13d. Steps of which Renyi divergences are bounded, of every order (zCDP) or of one, and a program that bounds all of
+   them by one moment.
 
    If the divergences of order 1 + l of all steps add up to at most xi + rho (1 + l), then
      delta eps <= l^l / (1+l)^(1+l) e^(l (xi + rho (1 + l)) - l eps)                 (Moments.v)
@@ -22,6 +23,7 @@ Definition by_moment (z : zcdp_steps) (b : problem) : bool :=
 Open Scope R_scope.
 Definition rho_of (z : zcdp_steps) : R := IZR (rho_num z) / IZR (rho_den z).
 Definition xi_of (z : zcdp_steps) : R := IZR (xi_num z) / IZR (xi_den z).
+Definition l_of (z : zcdp_steps) : R := IZR (l_num z) / IZR (l_den z).
 Lemma pow_strict x y n : 0 <= x < y -> x ^ Datatypes.S n < y ^ Datatypes.S n.
 Proof. intros H. induction n as [|n IH]; [simpl; lra|]. cbn [pow] in *. assert (0 <= x * x ^ n) by (apply Rmult_le_pos; [lra|apply pow_le; lra]).
   apply Rle_lt_trans with (y * (x * x ^ n)); [apply Rmult_le_compat_r; lra|]. apply Rmult_lt_compat_l; lra. Qed.
@@ -31,9 +33,9 @@ Lemma exp_power x n : 0 < x -> exp (INR n * ln x) = x ^ n.
 Proof. intros H. exact (Rpower_pow n x H). Qed.
 Lemma exp_times n x : exp (INR n * x) = exp x ^ n.
 Proof. rewrite <- exp_power by apply exp_pos. now rewrite ln_exp. Qed.
-Theorem by_moment_ok z b : by_moment z b = true -> direction b = Above /\ exists l, 0 < l /\
+Theorem by_moment_ok z b : by_moment z b = true -> direction b = Above /\ let l := l_of z in 0 < l /\
   C l * exp (l * (xi_of z + rho_of z * (l + 1))) * exp (- l * epsilon_of b) <= IZR (bound b) / unit_of b.
-Proof. unfold by_moment. cbv zeta. intros T. apply andb_prop in T as [T K]. do 10 (apply andb_prop in T as [T ?]).
+Proof. unfold by_moment, l_of. cbv zeta. intros T. apply andb_prop in T as [T K]. do 10 (apply andb_prop in T as [T ?]).
   destruct (direction b); [split; [auto|]|discriminate].
   repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
   set (a := l_num z) in *. set (r := l_den z) in *. set (W := z_precision z) in *. set (n := (_ - _)%Z) in *. set (d := (eps_den b * xi_den z * rho_den z * r)%Z) in *.
@@ -42,7 +44,7 @@ Proof. unfold by_moment. cbv zeta. intros T. apply andb_prop in T as [T K]. do 1
   rewrite (unit_pow W) in X1. assert (UR := unit_gt0 W HW). set (X := fst (expo _ _ _)) in *.
   assert (XP : (0 < X)%Z) by (assert (0 < 2 ^ W)%Z by (apply Z.pow_pos_nonneg; lia); lia). apply IZR_lt in XP.
   assert (AR : 0 < IZR a) by (apply IZR_lt; auto). assert (RR : 0 < IZR r) by (apply IZR_lt; auto).
-  exists (IZR a / IZR r). split; [now apply Rdiv_lt_0_compat|]. set (l := IZR a / IZR r). assert (L0 : 0 < l) by now apply Rdiv_lt_0_compat.
+  split; [now apply Rdiv_lt_0_compat|]. set (l := IZR a / IZR r). assert (L0 : 0 < l) by now apply Rdiv_lt_0_compat.
   set (k := Z.to_nat r). set (m := Z.to_nat a). assert (KR : INR k = IZR r) by (unfold k; rewrite INR_IZR_INZ, Z2Nat.id by lia; auto).
   assert (MA : INR m = IZR a) by (unfold m; rewrite INR_IZR_INZ, Z2Nat.id by lia; auto).
   assert (ER : 0 < IZR (eps_den b)) by (apply IZR_lt; auto). assert (XR : 0 < IZR (xi_den z)) by (apply IZR_lt; auto). assert (QR : 0 < IZR (rho_den z)) by (apply IZR_lt; auto).

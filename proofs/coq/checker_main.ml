@@ -9,8 +9,10 @@
    q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or "replaced", the same; or, above only,
    "batch", number of tests in the order of a record added, these tests, and the same; or "guarantee" or
    "laplace", q_num, q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or "outputs", the same six numbers,
-   how many outputs, their weights with the record and without it, precision, terms; or, with no kinds, "zcdp", rho_num,
-   rho_den, xi_num, xi_den, l_num, l_den, precision, terms. *)
+   how many outputs, their weights with the record and without it, precision, terms; or "discrete-laplace" or
+   "discrete-gaussian", the same six numbers (the rate r of e^(-r |k|) or e^(-r k^2) in the place of eps), how far neighbours
+   are apart, how far the window of whole numbers reaches, number of tests (none, above), the tests, precision, terms; or, with no kinds, "zcdp", rho_num, rho_den,
+   xi_num, xi_den, l_num, l_den, precision, terms. *)
 let input = ref Scanf.Scanning.stdin
 let next () = Scanf.bscanf !input " %s" (fun w -> w)
 let word () = match next () with "" -> failwith "less input than a problem" | w -> w
@@ -70,6 +72,12 @@ let outputs () =
   let qs = List.map (fun _ -> number ()) ps in
   Checker.Outputs (ps, qs)
 
+let discrete square () =
+  let shift = number () in
+  let reach = number () in
+  let tests = list number in
+  Checker.Whole (square, shift, reach, tests)
+
 let zcdp z_order =
   let rho_num = number () in
   let rho_den = number () in
@@ -92,6 +100,8 @@ let source order =
   | "guarantee", Some order -> Some (Checker.Guarantee (guarantee (fun () -> Checker.Any) order))
   | "laplace", Some order -> Some (Checker.Guarantee (guarantee (fun () -> Checker.Laplace_noise) order))
   | "outputs", Some order -> Some (Checker.Guarantee (guarantee outputs order))
+  | "discrete-laplace", Some order -> Some (Checker.Guarantee (guarantee (discrete false) order))
+  | "discrete-gaussian", Some order -> Some (Checker.Guarantee (guarantee (discrete true) order))
   | "zcdp", Some order -> Some (Checker.Zcdp (zcdp order))
   | w, _ -> failwith ("source " ^ w)
 

@@ -395,7 +395,7 @@ def test_the_papers_methods(run: Any) -> None:
     assert 0 < float(row["lower"]) < float(row["upper"]) < 1.05 * float(row["lower"])
     assert NUMBER.fullmatch(row["estimate"]) and set(row["estimates"]) >= {"MSD0", "MSD1"} and row["reason"]
     asked = "delta", "sampled.toml", "--epsilon", "1"
-    for method, form, forms in (("fourier", "published", "proved or estimate"),
+    for method, form, forms in (("fourier", "published", "one of proved, estimate"),
                                 ("edgeworth", "printed", "one of proved, published")):
         wrong = run(*asked, "--method", method, "--set", f"form={form}")
         assert wrong.code == 2 and f"{method}.form must be {forms}" in wrong.err

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from verified_dp import compose, privacy_profile
+from verified_dp.core.families.gaussian.mechanism import MatrixGaussian
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
@@ -20,9 +21,7 @@ from verified_dp.interop.events import from_dp_event
 from verified_dp.interop.matrices import (
     balls_in_bins,
     banded_cyclic,
-    matrix_gaussian,
     root_above,
-    sensitivity_squared,
     separated_samples,
 )
 
@@ -49,7 +48,7 @@ def test_no_pattern_exceeds_it_and_one_attains_it(seed: int) -> None:
     n, apart, times = rng.randrange(1, 9), rng.randrange(1, 4), rng.randrange(1, 5)
     column = sorted((F(rng.randrange(0, 9), 8) for _ in range(rng.randrange(1, n + 1))), reverse=True)
     column[0] = max(column[0], F(1, 8))
-    bound = sensitivity_squared(column, n, separation=apart, participations=times)
+    bound = MatrixGaussian(1, column, n, apart, times).sensitivity_squared()
     patterns = allowed(n, apart, times)
     assert max(moved(column, n, dict.fromkeys(rounds, F(1))) for rounds in patterns) == bound
     for rounds in patterns:
@@ -58,16 +57,14 @@ def test_no_pattern_exceeds_it_and_one_attains_it(seed: int) -> None:
 
 @columns
 def test_apart_by_the_bands_norms_add_up() -> None:
-    assert sensitivity_squared([1, "1/2", "1/4"], 9, separation=3) == 3 * (1 + F(1, 4) + F(1, 16))
-    assert sensitivity_squared([1], 10) == 10 and sensitivity_squared([1], 10, participations=4) == 4
+    assert MatrixGaussian(1, [1, "1/2", "1/4"], 9, 3).sensitivity_squared() == 3 * (1 + F(1, 4) + F(1, 16))
+    assert MatrixGaussian(1, [1], 10).sensitivity_squared() == 10
+    assert MatrixGaussian(1, [1], 10, participations=4).sensitivity_squared() == 4
 
 
 @columns
-def test_the_gaussian_has_at_least_that_sensitivity() -> None:
-    gaussian = matrix_gaussian("3", [1, "1/2"], 4, separation=2)
-    square = sensitivity_squared([1, "1/2"], 4, separation=2)
-    assert gaussian.sigma == 3 and gaussian.sensitivity is not None
-    assert 0 < gaussian.sensitivity**2 - square < F(1, 2**120)
+def test_roots_are_at_least_the_root() -> None:
+    assert 0 < root_above(F(5, 2)) ** 2 - F(5, 2) < F(1, 2**120)
     assert root_above(F(9, 4)) == F(3, 2)
 
 
@@ -75,7 +72,7 @@ def test_the_gaussian_has_at_least_that_sensitivity() -> None:
     ([1, 2], "column[2]"), ([], "column"), ([0], "column[1]"), ([1, "-1/2"], "column[2]"), ("1", "column")])
 def test_other_columns_are_refused(column: object, key: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        sensitivity_squared(column, 3)  # type: ignore[arg-type]
+        MatrixGaussian(1, column, 3)  # type: ignore[arg-type]
     assert error.value.key == key
 
 
@@ -212,7 +209,7 @@ def test_common_parts_of_many_bins() -> None:
     """Amplified where bins share little, no worse than all in common where they share much; wrong input."""
     for column, least, most in ((["1", "1/2"], 0.1, 0.2), ([str(round(0.95**i, 6)) for i in range(100)], 0.6, 1.02)):
         plain, found = (privacy_profile(what, "add-or-remove").epsilon("1e-6", digits=3) for what in (
-            matrix_gaussian(2, column, 100, separation=100), balls_in_bins(2, column, 100, 100)))
+            MatrixGaussian(2, column, 100, 100), balls_in_bins(2, column, 100, 100)))
         assert least < found.upper_float / plain.upper_float < most
     for wrong in ({"column": ["0"]}, {"common": 5}, {"common": -1}, {"bins": 0}, {"sigma": 0}):
         with pytest.raises(InvalidInput):

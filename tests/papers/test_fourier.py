@@ -238,7 +238,7 @@ def test_newton_from_zero(name: str, delta: str) -> None:
     truth = float(profile.epsilon(delta).lower.as_fraction())
     assert found.enclosure is None and found.estimate is not None
     assert abs(float(found.estimate.value) / truth - 1) < 2e-4
-    with pytest.raises(InvalidInput, match=r"fourier.form must be proved or estimate"):
+    with pytest.raises(InvalidInput, match=r"fourier.form must be one of proved, estimate"):
         accountant(profile, "fourier", form="best")
 
 

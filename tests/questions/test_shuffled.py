@@ -10,9 +10,7 @@ import pytest
 
 from verified_dp import Gaussian, PoissonSampled, certify, compose, privacy_profile
 from verified_dp.core.families.batches.shuffled import ShuffledEpoch
-from verified_dp.core.kernel.composition import Relation, Spec
-from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.questions.shuffled import shuffled_attack
+from verified_dp.mechanisms import Shuffled
 from verified_dp.spec import parse_spec
 
 F = Fraction
@@ -46,38 +44,34 @@ def test_attack_is_below_two_batches_by_quadrature(order: str) -> None:
     g = [np.exp(-(y - m) ** 2 / (2 * s * s)) / (s * math.sqrt(2 * math.pi)) for m in (0, 1, 2)]
     p, q = ((np.outer(g[m], g[0]) + np.outer(g[0], g[m])) / 2 for m in (2, 1))
     p, q = (p, q) if order == "remove" else (q, p)
-    attack = privacy_profile(shuffled_attack("0.7", 2), relation=order)
+    attack = privacy_profile(Shuffled(Gaussian("0.7"), 2), relation=order)
     for epsilon in ("0", "1", "2"):
         exact = np.maximum(p - math.exp(float(epsilon)) * q, 0).sum() * (y[1] - y[0]) ** 2
-        found = float(attack.delta(epsilon, digits=6).upper)
+        found = attack.delta(epsilon, digits=6).lower_float
         assert found <= exact + 1e-6 and (found > exact / 3 or order == "add")
 
 
 @shuffled
 def test_published_lower_bound() -> None:
     """arXiv 2403.17673: at noise .4, 10000 batches, eps 4 shuffling has delta >= .226, Poisson sampling <= 1.18e-5."""
-    lower = privacy_profile(shuffled_attack("0.4", 10_000), relation="zero-out").delta(4, digits=4).lower
+    lower = privacy_profile(Shuffled(Gaussian("0.4"), 10_000), relation="zero-out").delta(4, digits=4).lower
     poisson = privacy_profile(compose((PoissonSampled(Gaussian("0.4"), "1/10000"), 10_000)), relation="zero-out")
     assert F("0.22") < lower < F("0.244") and poisson.delta(4, digits=3).upper < F("1.2e-5")
 
 
 @shuffled
 def test_epochs_compose_and_stay_below_plain_gaussians() -> None:
-    attack = privacy_profile(shuffled_attack("1.1", 20, epochs=3), relation="zero-out")
+    def lower(epochs: int) -> Fraction:
+        found = privacy_profile(compose((Shuffled(Gaussian("1.1"), 20), epochs)), relation="zero-out")
+        return found.delta(1, digits=4).lower
+
     plain = privacy_profile(compose((Gaussian("1.1"), 3)), relation="zero-out")
-    one = privacy_profile(shuffled_attack("1.1", 20), relation="zero-out").delta(1, digits=4)
-    assert one.upper < attack.delta(1, digits=4).lower < plain.delta(1, digits=4).lower
+    assert 0 < lower(1) < lower(3) < plain.delta(1, digits=4).lower
 
 
 @shuffled
 def test_a_claim_by_poisson_accounting_is_refuted() -> None:
-    claim = parse_spec('relation = "zero-out"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "0.4"\n'
-                       "[claim]\nepsilon = 4\ndelta = 1.2e-5\n").claim
-    found = certify(Spec(Relation.ZERO_OUT, shuffled_attack("0.4", 10_000), claim), digits=4)
+    text = ('relation = "zero-out"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "0.4"\n'
+            'sampling = { scheme = "shuffled", rounds = 10000 }\n[claim]\nepsilon = 4\ndelta = 1.2e-5\n')
+    found = certify(parse_spec(text), digits=4)
     assert found["verdict"] == "refuted" and found.verify().valid
-
-
-@pytest.mark.parametrize(("noise", "rounds"), [("0", 3), ("1", 0), ("-1", 2)])
-def test_attacks_on_nothing_are_refused(noise: str, rounds: int) -> None:
-    with pytest.raises(InvalidInput):
-        shuffled_attack(noise, rounds)

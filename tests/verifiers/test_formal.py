@@ -30,6 +30,7 @@ from verified_dp import (
     ApproximateDP,
     Claim,
     Composition,
+    DiscreteGaussian,
     DiscreteLaplace,
     Finite,
     Gaussian,
@@ -38,6 +39,7 @@ from verified_dp import (
     PoissonSampled,
     RandomizedResponse,
     Relation,
+    Renyi,
     Spec,
     WithoutReplacement,
     privacy_profile,
@@ -45,11 +47,13 @@ from verified_dp import (
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
-from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
-from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.certificate.check import Check, verify
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
@@ -267,7 +271,14 @@ def test_outputs_of_stated_probabilities_are_known_to_the_mechanism() -> None:
             ([(answer, 4)], Relation.REPLACE, "0.9", "guarantees_private"),
             ([(RandomizedResponse(3, epsilon="1/4"), 2)], Relation.REPLACE, "0.9", "guarantees_private"),
             ([(DiscreteLaplace(9, 3), 3)], Relation.REPLACE, "0", "guarantees_private"),
-            ([(DiscreteLaplace(9, 3), 3)], Relation.REPLACE, "0.1", "T25"),
+            ([(DiscreteLaplace(9, 3), 5)], Relation.REPLACE, "0.9", "guarantees_private"),
+            ([(DiscreteLaplace(9, 3), 5)], Relation.REPLACE, "1e-9", "discrete_not_private"),
+            ([(DiscreteGaussian(4, 3), 2)], Relation.REPLACE, "0.9", "guarantees_private"),
+            ([(DiscreteGaussian(4, 3), 2), (plain, 1)], Relation.ADD, "0.95", "mixed_private"),
+            ([(PoissonSampled(DiscreteGaussian(4, 1), "1/10"), 3)], Relation.REMOVE, "0.9", "mixed_private"),
+            ([(DiscreteGaussian(4, 3), 2), (DiscreteLaplace(9, 3), 1)], Relation.ADD, "1e-9", "discrete_not_private"),
+            ([(DiscreteLaplace(9, 3), 2), (three, 1)], Relation.ADD, "1e-9", "T25"),
+            ([(Renyi(["2", "8"], ["1/100", "1/20"]), 4), (ZCDP("1/100"), 2)], Relation.REPLACE, "0.1", "renyi_private"),
             ([(three, 1)], Relation.REMOVE, "1e-9", "outputs_not_private"),
             ([(PoissonSampled(Finite(("1", "0"), ("1/9", "8/9")), "1/2"), 1)], Relation.REMOVE, "1e-9",
              "outputs_not_private"),
@@ -367,6 +378,59 @@ def test_the_program_finds_a_law_below_laplace_noise(ratio: str, step: str) -> N
     assert not accepted(kind.masses, LaplaceLoss(law.ratio * Fraction(9, 10)))
 
 
+NOISES: list[Any] = [DiscreteGaussianLoss(Fraction(5, 2), 2), DiscreteGaussianLoss(Fraction(40), 1),
+                     DiscreteLaplaceLoss(Fraction(4), 3), DiscreteLaplaceLoss(Fraction(1, 2), 1)]
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("side", ["above", "below"])
+@pytest.mark.parametrize("law", NOISES)
+@pytest.mark.parametrize("step", ["1/5", "1/64"])
+def test_the_program_compares_with_discrete_noise(law: Any, step: str, side: str) -> None:
+    """One step, no products: a law moved to the wrong side anywhere, less or more noise, another shift are refused."""
+    part = build_part([(law, 1)], "symmetric", side, EPSILON, TARGET, Fraction(step) * (1 - Fraction(1, 2**100)))
+    kind, arithmetic, to = part.kinds[0], Arithmetic(side, part.bits, 1 << part.bits), 1 if side == "below" else -1
+
+    def accepted(masses: tuple[int, ...], law: Any = law) -> bool:
+        bound = arithmetic.delta(Composed(kind.low, list(masses), kind.infinity), part.epsilon, part.step)
+        return is_accepted(replace(with_kind(part, masses=masses), bound=bound), [law])
+
+    assert accepted(kind.masses) and is_accepted(part, [OTHER])
+    found = [index for index, mass in enumerate(kind.masses[1:-1], 1) if mass >> 10]
+    for index in found[::max(1, len(found) // 6)]:
+        moved = list(kind.masses)
+        by = moved[index] >> 3
+        moved[index], moved[index + to] = moved[index] - by, moved[index + to] + by
+        assert not accepted(tuple(moved)), index
+    field = "sigma_squared" if isinstance(law, DiscreteGaussianLoss) else "scale"
+    further, factor = (1, Fraction(9, 10)) if side == "above" else (-1, Fraction(10, 9))
+    assert not accepted(kind.masses, replace(law, **{field: getattr(law, field) * factor}))
+    moved_by = law.sensitivity + further
+    assert not moved_by or not accepted(kind.masses, replace(law, sensitivity=moved_by))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_one_of_the_stated_orders_bounds_steps_of_known_renyi_divergences() -> None:
+    """By hand at every common order; that order and its divergence count."""
+    one, two = (RenyiLoss.of_divergences((Fraction(a), Fraction(e)) for a, e in stated) for stated in (
+        (("2", "1/50"), ("8", "1/10"), ("16", "1/3")), (("2", "1/40"), ("16", "1/2"))))
+    ((law, count),) = merged(((one, 3), (two, 1), (ZCDPLoss(Fraction(1, 100)), 2)))
+    assert count == 1 and isinstance(law, RenyiLoss) and [power for power, _ in law.corners] == [1, 15]
+    part, bounds = event_part([(law, 1)], "remove", "above", Fraction(2), TARGET), []
+    for order, total in ((2, 3 / 50 + 1 / 40 + 2 * 2 / 100), (16, 3 / 3 + 1 / 2 + 2 * 16 / 100)):
+        power = order - 1
+        bounds.append(exp(power * (total - 2)) * power**power / order**order)
+    assert part is not None and float(part.delta) == pytest.approx(min(bounds)) and is_accepted(part, [law])
+    assert not is_accepted(replace(part, bound=part.bound - 8), [law])
+    more = tuple((power, value * (1 + Fraction(1, 10**6))) for power, value in law.corners)
+    assert not is_accepted(part, [replace(law, corners=more)])
+    assert event_part([(law, 1)], "remove", "below", Fraction(2), TARGET) is None
+    apart = RenyiLoss.of_divergences([(Fraction(3), Fraction(1, 10))])
+    assert merged(((one, 1), (apart, 1))) == ((one, 1), (apart, 1))
+
+
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
 @pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
@@ -438,9 +502,9 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
         guarantee = OddsLoss(Fraction(rng.randint(0, 12), 8), Fraction(rng.choice([0, 1, 7]), 1000), 0)
         side, share = "above", Fraction(rng.randint(1, 10), 10)
         law = guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
-        if rng.random() < 0.4:
-            noisy = LaplaceLoss(Fraction(rng.randint(1, 12), 8))
-            law = noisy if share == 1 else SampledLaplaceLoss(noisy, share, order)
+        if rng.random() < 0.6:
+            noisy = rng.choice([LaplaceLoss(Fraction(rng.randint(1, 12), 8)), *NOISES])
+            law = noisy if share == 1 else (noisy.on_sample(share, order) or SampledLoss(noisy, share, order))
             side = rng.choice(["above", "below"]) if share == 1 else side
     elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
@@ -492,6 +556,10 @@ def changed_law(law: Any, share: Fraction) -> Any:
         return replace(law, epsilon=law.epsilon * (1 + share))
     if isinstance(law, LaplaceLoss):
         return replace(law, ratio=law.ratio * (1 + share))
+    if isinstance(law, DiscreteGaussianLoss):
+        return replace(law, sigma_squared=law.sigma_squared * (1 + share))
+    if isinstance(law, DiscreteLaplaceLoss):
+        return replace(law, scale=law.scale * (1 + share))
     return replace(law, base=changed_law(law.base, share))
 
 
@@ -503,7 +571,11 @@ def mechanism_of(law: Any) -> Any:
         return ApproximateDP(law.epsilon, law.infinity_mass)
     if isinstance(law, LaplaceLoss):
         return Laplace(1, law.ratio)
-    if isinstance(law, SampledAtomicLoss | SampledLaplaceLoss):
+    if isinstance(law, DiscreteGaussianLoss):
+        return DiscreteGaussian(law.sigma_squared, law.sensitivity)
+    if isinstance(law, DiscreteLaplaceLoss):
+        return DiscreteLaplace(law.scale, law.sensitivity)
+    if isinstance(law, SampledAtomicLoss | SampledLoss):
         return PoissonSampled(mechanism_of(law.base), law.probability)
     return PoissonSampled(Gaussian(law.noise_multiplier), law.sampling_probability)
 

@@ -288,7 +288,7 @@ def test_exit_codes(
     assert [main([good]), main([good, bad]), main([bad, none]), main([good, none])] == [0, 1, 2, 2]
     assert main(["--max-seconds", "0", str(tmp_path / "slow.json")]) == 3
     capsys.readouterr()
-    assert main(["--jobs", "2", good, bad, str(tmp_path / "slow.json"), none]) == 2
+    assert main([good, bad, str(tmp_path / "slow.json"), none]) == 2
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(": ")[0] for line in lines] == [good, bad, str(tmp_path / "slow.json")]
     main(["--json", good, bad, none])

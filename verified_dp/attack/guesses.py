@@ -19,7 +19,7 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.attack.binomial import PREC, check_counts, enclose_tail
-from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
+from verified_dp.attack.result import Asked, StatisticalBound
 from verified_dp.attack.trials import dyadic
 from verified_dp.core.engines.shared import binomial_mass
 from verified_dp.core.kernel.balls import ball, upper_end
@@ -98,19 +98,16 @@ def one_run(canaries: int, guesses: int, correct: int, *, delta: Number, confide
     check_run(canaries, guesses, correct)
     if p_value not in P_VALUES:
         raise InvalidInput("p_value", p_value, "one of " + ", ".join(P_VALUES))
-    sure, at = read_confidence(confidence), read_delta(delta)
-    guarantee = None if claim is None else Guarantee.of(claim)
+    asked = Asked.of(delta, confidence, claim)
     bound = bound_p_value if p_value == "exact" else bound_published_p_value
     with ctx.workprec(PREC):
-        def is_rejected(epsilon: Fraction, delta: Fraction = at) -> bool:
-            return bool(bound(canaries, guesses, correct, epsilon, delta) <= ball(1 - sure))
+        def is_rejected(epsilon: Fraction, delta: Fraction = asked.delta) -> bool:
+            return bool(bound(canaries, guesses, correct, epsilon, delta) <= ball(1 - asked.confidence))
 
-        found = largest_rejected(is_rejected)
-        verdict = None if guarantee is None else claim_word(any(is_rejected(*point) for point in guarantee.points))
-        return StatisticalBound(
-            "one-run", sure, at, dyadic(ball(found)), None,
-            {"canaries": canaries, "guesses": guesses, "correct": correct, "p_value": p_value}, COINS, claim=verdict,
-            claimed=guarantee.words if guarantee else None)
+        return asked.bound(
+            "one-run", dyadic(ball(largest_rejected(is_rejected))), None,
+            {"canaries": canaries, "guesses": guesses, "correct": correct, "p_value": p_value}, COINS,
+            lambda guarantee: any(is_rejected(*point) for point in guarantee.points))
 
 
 def check_run(canaries: int, guesses: int, correct: int) -> None:
@@ -119,11 +116,6 @@ def check_run(canaries: int, guesses: int, correct: int) -> None:
     check_counts(guesses, canaries, ("guesses", "canaries"))
     if canaries > MAX_CANARIES:
         raise InvalidInput("canaries", canaries, "at most 10^7")
-
-
-def claim_word(is_rejected: bool) -> str:
-    """Of a claim that was tested."""
-    return "contradicted" if is_rejected else "consistent"
 
 
 def largest_rejected(is_rejected: Callable[[Fraction], bool]) -> Fraction:

@@ -6,7 +6,7 @@ probability of at most 1 - confidence: neither has the other's methods.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -175,6 +175,27 @@ class StatisticalBound:
 
 def _end(bound: Dyadic) -> dict[str, str]:
     return {"lower": decimal_down(bound, DIGITS + 3)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The delta at which epsilon is bounded, the confidence, and the guarantee that is tested, if any."""
+
+    delta: Fraction
+    confidence: Fraction
+    guarantee: Guarantee | None
+
+    @classmethod
+    def of(cls, delta: exact.Number, confidence: exact.Number, claim: Any) -> Asked:
+        """Raises InvalidInput; Unsupported for a claim under a relation of one order."""
+        return cls(read_delta(delta), read_confidence(confidence), None if claim is None else Guarantee.of(claim))
+
+    def bound(self, method: str, epsilon: Dyadic, mu: Dyadic | None, data: Mapping[str, int | str],
+              assumptions: tuple[str, ...], contradicts: Callable[[Guarantee], bool], **more: Any) -> StatisticalBound:
+        """What an attack shows; contradicts: whether the guarantee is excluded."""
+        claim = None if self.guarantee is None else "contradicted" if contradicts(self.guarantee) else "consistent"
+        return StatisticalBound(method, self.confidence, self.delta, epsilon, mu, data, assumptions, claim=claim,
+                                claimed=self.guarantee.words if self.guarantee else None, **more)
 
 
 def read_confidence(confidence: exact.Number) -> Fraction:

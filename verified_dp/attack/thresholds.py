@@ -22,7 +22,7 @@ from typing import Any
 from flint import ctx
 
 from verified_dp.attack.binomial import PREC
-from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
+from verified_dp.attack.result import Asked, StatisticalBound
 from verified_dp.attack.trials import TRIALS, Rates, bound_of
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
@@ -71,51 +71,52 @@ def scores(held_in: Sequence[float], held_out: Sequence[float], *, delta: Number
     if threshold is None and chosen not in SELECTIONS:
         raise InvalidInput("selection", selection, "one of " + ", ".join(SELECTIONS))
     found = Sorted(_sorted(held_in, "held_in"), _sorted(held_out, "held_out"))
-    sure, at = read_confidence(confidence), read_delta(delta)
-    guarantee = None if claim is None else Guarantee.of(claim)
+    asked = Asked.of(delta, confidence, claim)
     with ctx.workprec(PREC):
         if chosen == "bonferroni":
-            return _best(found, at, sure, guarantee)
+            return _best(found, asked)
         if threshold is None:
             halves = _halves(held_in, seed), _halves(held_out, seed + 1)
             first, found = (Sorted(sorted(halves[0][n]), sorted(halves[1][n])) for n in (0, 1))
-            threshold = _candidates(first, at, sure)[0]
-        return _at(found, float(threshold), at, sure, ((1 - sure) / 2, (1 - sure) / 2), chosen, guarantee)
+            threshold = _candidates(first, asked)[0]
+        level = (1 - asked.confidence) / 2
+        return _at(found, float(threshold), asked, (level, level), chosen)
 
 
 @proved_by("T193-counts")
-def _best(found: Sorted, delta: Fraction, confidence: Fraction, guarantee: Guarantee | None) -> StatisticalBound:
+def _best(found: Sorted, asked: Asked) -> StatisticalBound:
     """The largest bound of all thresholds tried: each holds at once at these levels."""
-    levels = ((1 - confidence) / (2 * len(found.held_in)), (1 - confidence) / (2 * len(found.held_out)))
-    all_of_them = [_at(found, threshold, delta, confidence, levels, "bonferroni", guarantee)
-                   for threshold in _candidates(found, delta, confidence)]
+    rest = 1 - asked.confidence
+    levels = rest / (2 * len(found.held_in)), rest / (2 * len(found.held_out))
+    all_of_them = [_at(found, threshold, asked, levels, "bonferroni") for threshold in _candidates(found, asked)]
     return max(all_of_them, key=lambda one: (one.claim == "contradicted", one.epsilon))
 
 
-def _at(found: Sorted, threshold: float, delta: Fraction, confidence: Fraction, levels: tuple[Fraction, Fraction],
-        selection: str, guarantee: Guarantee | None) -> StatisticalBound:
+def _at(found: Sorted, threshold: float, asked: Asked, levels: tuple[Fraction, Fraction],
+        selection: str) -> StatisticalBound:
     """What the rates at one threshold show."""
     (true, false), sizes = found.positives(threshold), (len(found.held_in), len(found.held_out))
     rates = Rates.of(true, sizes[0], false, sizes[1], levels)
     data: dict[str, int | str] = {"true_positives": true, "positives": sizes[0], "false_positives": false,
                                   "negatives": sizes[1], "threshold": repr(threshold)}
-    return bound_of(rates, delta, confidence, data, selection, guarantee, TRIALS + SAMPLES)
+    return bound_of(rates, asked, data, selection, TRIALS + SAMPLES)
 
 
-def _candidates(found: Sorted, delta: Fraction, confidence: Fraction) -> list[float]:
+def _candidates(found: Sorted, asked: Asked) -> list[float]:
     """Choose thresholds whose epsilon looks best, in floating point: rates moved by what the level allows."""
     import numpy as np
 
     held_in, held_out = np.array(found.held_in), np.array(found.held_out)
     thresholds = np.unique(np.concatenate([held_in, held_out]))
-    many = np.log(2 * max(len(held_in), len(held_out)) / float(1 - confidence))
+    many = np.log(2 * max(len(held_in), len(held_out)) / float(1 - asked.confidence))
     high = []
     for values, up in ((held_in, False), (held_out, True)):
         count = len(values) - np.searchsorted(values, thresholds)
         high.append(_moved(count if up else len(values) - count, len(values), many))
     fnr, fpr = high
     with np.errstate(divide="ignore", invalid="ignore"):
-        gains = [np.log(np.maximum(1 - one - float(delta), 1e-300) / other) for one, other in ((fnr, fpr), (fpr, fnr))]
+        gains = [np.log(np.maximum(1 - one - float(asked.delta), 1e-300) / other)
+                 for one, other in ((fnr, fpr), (fpr, fnr))]
     order = np.argsort(-np.maximum(*gains), kind="stable")[:_TRIED]
     return [float(threshold) for threshold in thresholds[order]]
 

@@ -19,8 +19,8 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.attack.binomial import PREC
-from verified_dp.attack.guesses import COINS, bound_p_value, check_run, claim_word, largest_rejected
-from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
+from verified_dp.attack.guesses import COINS, bound_p_value, check_run, largest_rejected
+from verified_dp.attack.result import Asked, StatisticalBound
 from verified_dp.attack.trials import dyadic
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.kernel.balls import ball, integer_below, lower_end, normal_tail
@@ -75,19 +75,17 @@ def one_run_tradeoff(canaries: int, guesses: int, correct: int, *, delta: Number
     '0.9081 3.9161'
     """
     check_run(canaries, guesses, correct)
-    sure, at = read_confidence(confidence), read_delta(delta)
-    guarantee = None if claim is None else Guarantee.of(claim)
+    asked = Asked.of(delta, confidence, claim)
+    level = 1 - asked.confidence
     with ctx.workprec(PREC):
-        found = largest_rejected(lambda mu: is_impossible(
-            canaries, guesses, correct, 1 - sure, gaussian_argument(mu)))
+        found = largest_rejected(lambda mu: is_impossible(canaries, guesses, correct, level, gaussian_argument(mu)))
         epsilon = largest_rejected(lambda epsilon: bool(
-            bound_p_value(canaries, guesses, correct, epsilon, at) <= ball(1 - sure)))
-        verdict = None if guarantee is None else claim_word(
-            is_impossible(canaries, guesses, correct, 1 - sure, guarantee.least_argument))
-    return StatisticalBound(
-        "one-run-fdp", sure, at, dyadic(ball(epsilon)), dyadic(ball(found)),
-        {"canaries": canaries, "guesses": guesses, "correct": correct}, COINS, _epsilon_of(found, at), claim=verdict,
-        claimed=guarantee.words if guarantee else None)
+            bound_p_value(canaries, guesses, correct, epsilon, asked.delta) <= ball(level)))
+        return asked.bound(
+            "one-run-fdp", dyadic(ball(epsilon)), dyadic(ball(found)),
+            {"canaries": canaries, "guesses": guesses, "correct": correct}, COINS,
+            lambda guarantee: is_impossible(canaries, guesses, correct, level, guarantee.least_argument),
+            gaussian_epsilon=_epsilon_of(found, asked.delta))
 
 
 def _epsilon_of(mu: Fraction, delta: Fraction) -> Dyadic | None:

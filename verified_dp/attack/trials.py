@@ -17,7 +17,7 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.attack.binomial import PREC, bound_rate, check_counts, lower_bound_rate
-from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
+from verified_dp.attack.result import Asked, StatisticalBound
 from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
@@ -78,24 +78,21 @@ def counts(true_positives: int, positives: int, false_positives: int, negatives:
     """
     check_counts(true_positives, positives, ("true_positives", "positives"))
     check_counts(false_positives, negatives, ("false_positives", "negatives"))
-    sure, at = read_confidence(confidence), read_delta(delta)
-    guarantee = None if claim is None else Guarantee.of(claim)
+    asked = Asked.of(delta, confidence, claim)
+    level = (1 - asked.confidence) / 2
     with ctx.workprec(PREC):
-        rates = Rates.of(true_positives, positives, false_positives, negatives, ((1 - sure) / 2, (1 - sure) / 2))
-        return bound_of(rates, at, sure, {
+        rates = Rates.of(true_positives, positives, false_positives, negatives, (level, level))
+        return bound_of(rates, asked, {
             "true_positives": true_positives, "positives": positives, "false_positives": false_positives,
-            "negatives": negatives}, "stated", guarantee)
+            "negatives": negatives}, "stated")
 
 
-def bound_of(rates: Rates, delta: Fraction, confidence: Fraction, data: dict[str, int | str], selection: str,
-             guarantee: Guarantee | None, assumptions: tuple[str, ...] = TRIALS) -> StatisticalBound:
+def bound_of(rates: Rates, asked: Asked, data: dict[str, int | str], selection: str,
+             assumptions: tuple[str, ...] = TRIALS) -> StatisticalBound:
     """What the rates of one test show."""
-    claim = None
-    if guarantee is not None:
-        claim = "contradicted" if guarantee.excludes(rates.tpr, rates.fpr) else "consistent"
-    return StatisticalBound(
-        "clopper-pearson", confidence, delta, dyadic(rates.lower_bound_epsilon(delta)), dyadic(rates.lower_bound_mu()),
-        data, assumptions, selection=selection, claim=claim, claimed=guarantee.words if guarantee else None)
+    return asked.bound("clopper-pearson", dyadic(rates.lower_bound_epsilon(asked.delta)),
+                       dyadic(rates.lower_bound_mu()), data, assumptions,
+                       lambda guarantee: guarantee.excludes(rates.tpr, rates.fpr), selection=selection)
 
 
 def dyadic(bound: arb) -> ReadableDyadic:

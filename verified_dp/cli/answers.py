@@ -6,10 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.interrupts import best_so_far
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import Row, schema
+from verified_dp.terminal import Progress
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.composition import Spec
     from verified_dp.enclosure import Enclosure
     from verified_dp.papers.ask import PaperResult
@@ -49,7 +50,6 @@ def paper_answer(spec: Spec, file: str, quantity: str, at: Fraction, limits: Lim
     """Ask one of the papers' methods about the specification in a file."""
     from verified_dp.papers.ask import accountant
     from verified_dp.papers.fourier.pairs import published_profile
-    from verified_dp.terminal import Progress
 
     with Progress(file, limits.max_seconds) as progress, best_so_far():
         asked = accountant(published_profile(spec, progress=progress), limits.method, **limits.parameters)

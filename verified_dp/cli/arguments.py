@@ -5,28 +5,14 @@ from __future__ import annotations
 from argparse import Action, ArgumentError, ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable
 from functools import partial
+from types import ModuleType
 from typing import Any, NoReturn
 
 from verified_dp import __version__
-from verified_dp.cli.attacking import EXAMPLES as _ATTACK
-from verified_dp.cli.attacking import add_attack
-from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
-from verified_dp.cli.calibrating import add_calibrate
-from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
+from verified_dp.cli import attacking, calibrating, curves, ledger, shells, stating, tradeoffs, training
+from verified_dp.cli.commands import run_answer, run_certify, run_verify
 from verified_dp.cli.comparing import run_compare
 from verified_dp.cli.converting import REGISTRY, SOURCES, run_convert
-from verified_dp.cli.curves import EXAMPLES as _CURVE
-from verified_dp.cli.curves import add_curve
-from verified_dp.cli.ledger import EXAMPLES as _LEDGER
-from verified_dp.cli.ledger import add_ledger
-from verified_dp.cli.shells import EXAMPLES as _COMPLETION
-from verified_dp.cli.shells import add_completion
-from verified_dp.cli.stating import EXAMPLES as _STATEMENT
-from verified_dp.cli.stating import add_statement
-from verified_dp.cli.tradeoffs import EXAMPLES as _TRADEOFF
-from verified_dp.cli.tradeoffs import add_tradeoff
-from verified_dp.cli.training import EXAMPLES as _DPSGD
-from verified_dp.cli.training import add_dpsgd
 
 PROGRAM = "verified-dp"
 
@@ -38,39 +24,37 @@ exit codes:
   2  wrong input; 3  undecided or unsupported.
   Of several inputs: 2 if any is wrong, else 1, else 3, else 0."""
 
-_DELTA = """\
+_EXAMPLES = {
+    "delta": """\
 examples:
   verified-dp delta claim.toml --epsilon 3.01
-  verified-dp delta claim.toml --epsilon -1/2 --digits 30 --json"""
-
-_EPSILON = """\
+  verified-dp delta claim.toml --epsilon -1/2 --digits 30 --json""",
+    "epsilon": """\
 examples:
   verified-dp epsilon claim.toml --delta 1e-5
-  verified-dp epsilon claim.toml --delta 1/60000 --digits 30 --json"""
-
-_COMPARE = """\
+  verified-dp epsilon claim.toml --delta 1/60000 --digits 30 --json""",
+    "compare": """\
 examples:
   verified-dp compare claim.toml --epsilon 1
-  verified-dp compare claim.toml --delta 1e-5 --methods auto,prv,fourier --set fourier.n=50000 --json"""
-
-_CERTIFY = """\
+  verified-dp compare claim.toml --delta 1e-5 --methods auto,prv,fourier --set fourier.n=50000 --json""",
+    "certify": """\
 examples:
   verified-dp certify claim.toml
   verified-dp certify claims/*.toml --out certificates --json
-  verified-dp certify certificates/*.json --html audit.html"""
-
-_VERIFY = """\
+  verified-dp certify certificates/*.json --html audit.html""",
+    "verify": """\
 examples:
   verified-dp verify certificates/claim.json
-  verified-dp verify --independent certificates/*.json"""
-
-_CONVERT = """\
+  verified-dp verify --independent certificates/*.json""",
+    "convert": """\
 examples:
   verified-dp convert history.json --from opacus > training.toml
   verified-dp convert history.json --from opacus --delta 1e-5 | verified-dp certify - --out certificates
   verified-dp convert event.json --from dp-accounting --relation replace
   verified-dp convert entry.yaml --from registry > claim.toml
-  verified-dp convert claim.toml --to registry > entry.yaml"""
+  verified-dp convert claim.toml --to registry > entry.yaml""",
+}
+"""Of the commands whose options stand here."""
 
 
 class UsageError(Exception):
@@ -177,36 +161,37 @@ def parser() -> ArgumentParser:
     top.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, summary: str, examples: str, *options: Callable[[ArgumentParser], None]) -> ArgumentParser:
+    def command(name: str, summary: str, *options: Callable[[ArgumentParser], None] | ModuleType) -> ArgumentParser:
+        """options: what adds some, in this order; a module has examples, too."""
         listed: dict[str, Any] = {} if name == "completion" else {"help": summary}
+        examples = next((one.EXAMPLES for one in options if isinstance(one, ModuleType)), _EXAMPLES.get(name))
         made = commands.add_parser(
             name, **listed, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
-        for add in options:
-            add(made)
+        for one in options:
+            (one.add if isinstance(one, ModuleType) else one)(made)
         return made
 
-    command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD, add_dpsgd, _limits, _verbose)
-    command("delta", "enclose delta at a given epsilon", _DELTA, _files, _delta, _numeric, _verbose)
-    command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON, _files, _epsilon, _numeric, _verbose)
-    command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE, _files, add_curve, _limits)
-    command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF, _files,
-            add_tradeoff, partial(
-                _limits, text="for each file: past it the rates are as wide as what is proved until then"), _verbose)
-    command("calibrate", "find the parameter that just meets a target", _CALIBRATE, _files, add_calibrate, partial(
+    command("dpsgd", "answer for a training by DP-SGD, stated in one line", training, _limits, _verbose)
+    command("delta", "enclose delta at a given epsilon", _files, _delta, _numeric, _verbose)
+    command("epsilon", "enclose the smallest epsilon at a given delta", _files, _epsilon, _numeric, _verbose)
+    command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _files, curves, _limits)
+    command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _files, tradeoffs,
+            partial(_limits, text="for each file: past it the rates are as wide as what is proved until then"),
+            _verbose)
+    command("calibrate", "find the parameter that just meets a target", _files, calibrating, partial(
         _limits, text="for each file: past it the best value proved until then, and the nearest that misses"),
         _verbose)
-    command("compare", "put one question to every method that applies", _COMPARE, _files, _compare)
-    command("certify", "prove or refute claims, and write certificates", _CERTIFY, _certify, _numeric, _verbose)
-    command("verify", "check certificates", _VERIFY, _verify, _json)
-    command("attack", "bound epsilon from below by an attack on what was run", _ATTACK, add_attack, _json)
-    command("convert", "write another library's history, or a registry's entry, as a specification", _CONVERT, _convert,
-            _json)
-    command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
-    add_ledger(commands.add_parser("ledger", allow_abbrev=False,
-                                   description="Keep a privacy filter or odometer in a file.",
-                                   formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
-    add_completion(command("completion", "write what a shell needs to complete this program's words", _COMPLETION), top)
+    command("compare", "put one question to every method that applies", _files, _compare)
+    command("certify", "prove or refute claims, and write certificates", _certify, _numeric, _verbose)
+    command("verify", "check certificates", _verify, _json)
+    command("attack", "bound epsilon from below by an attack on what was run", attacking, _json)
+    command("convert", "write another library's history, or a registry's entry, as a specification", _convert, _json)
+    command("statement", "write the paragraph that a certificate supports", stating, _json)
+    ledger.add_ledger(commands.add_parser(
+        "ledger", allow_abbrev=False, description="Keep a privacy filter or odometer in a file.",
+        formatter_class=RawDescriptionHelpFormatter, epilog=ledger.EXAMPLES))
+    command("completion", "write what a shell needs to complete this program's words", shells).set_defaults(top=top)
     return top
 
 
@@ -217,13 +202,13 @@ def _files(command: ArgumentParser) -> None:
 
 
 def _delta(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_delta)
+    command.set_defaults(run=run_answer)
     command.add_argument("--epsilon", required=True, metavar="E",
                          help="any rational number, taken exactly: 1.5, 1/3, -1e-3")
 
 
 def _epsilon(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_epsilon)
+    command.set_defaults(run=run_answer)
     command.add_argument("--delta", required=True, metavar="D",
                          help="a rational number between 0 and 1, taken exactly: 1e-5, 1/60000")
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
+from verified_dp.cli.inputs import load_spec
+from verified_dp.cli.limits import read_claim
 from verified_dp.cli.output import ANSWERED, REFUTED, Output, store
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.terminal import Progress
 
 if TYPE_CHECKING:
     from verified_dp.attack.result import StatisticalBound
@@ -23,7 +26,7 @@ RUN = ("canaries", "guesses", "correct")
 SCORES = ("held_in", "held_out")
 
 
-def add_attack(command: ArgumentParser) -> None:
+def add(command: ArgumentParser) -> None:
     """The options of attack."""
     command.set_defaults(run=run_attack)
     command.add_argument("file", nargs="?", metavar="SPEC", help="what was stated to be run: its whole curve is tested")
@@ -48,22 +51,19 @@ def add_attack(command: ArgumentParser) -> None:
 
 def run_attack(args: Namespace, out: Output) -> int:
     """verified-dp attack [SPEC] (counts | scores | --one-run ...) --delta D [--confidence C] [--claim E,D]"""
-    from verified_dp.terminal import Progress
-
     with Progress("attack"):
         return _run(args, out)
 
 
 def _run(args: Namespace, out: Output) -> int:
     from verified_dp.attack.result import read_delta
-    from verified_dp.cli.inputs import load_spec
     from verified_dp.profile import privacy_profile
 
     if args.claim is not None and args.file is not None:
         raise InvalidInput("claim", args.claim, "left out beside a specification, whose curve is tested")
     spec = None if args.file is None else load_spec(args.file)
     profile, at = None if spec is None else privacy_profile(spec), read_delta(args.delta)
-    found = _attack(args, profile if profile is not None else _claim(args.claim))
+    found = _attack(args, profile if profile is not None else read_claim(args.claim))
     accounted = None if profile is None else profile.epsilon(at, 6)
     claimed = args.claim.partition(",")[0].strip() if args.claim else spec.claim.epsilon_text if spec and spec.claim \
         else None
@@ -76,15 +76,6 @@ def _run(args: Namespace, out: Output) -> int:
         "accounted": {"lower": accounted.lower_decimal, "upper": accounted.upper_decimal}})
     out.result(row, lambda: _lines(found, args.delta, accounted))
     return REFUTED if found.claim == "contradicted" else ANSWERED
-
-
-def _claim(text: str | None) -> tuple[str, str] | None:
-    if text is None:
-        return None
-    epsilon, comma, delta = text.partition(",")
-    if not comma:
-        raise InvalidInput("claim", text, "two numbers with a comma between them, such as 3.01,1e-5")
-    return epsilon.strip(), delta.strip()
 
 
 def _attack(args: Namespace, claim: Any) -> StatisticalBound:

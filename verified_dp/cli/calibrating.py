@@ -7,11 +7,14 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.inputs import load_spec
+from verified_dp.cli.interrupts import best_so_far
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
+from verified_dp.terminal import Progress
 
 if TYPE_CHECKING:
     from verified_dp.calibration import Calibration
-    from verified_dp.cli.limits import Limits
 
 _SEARCH_SHARE = 0.6
 """Of the stated seconds, where certificates are to be written after the search."""
@@ -21,7 +24,7 @@ examples:
   verified-dp calibrate claim.toml --solve count --epsilon 3 --delta 1e-5 --digits 6 --out certificates"""
 
 
-def add_calibrate(command: ArgumentParser) -> None:
+def add(command: ArgumentParser) -> None:
     """The options of calibrate."""
     command.set_defaults(run=run_calibrate, method="auto", set=[])
     command.add_argument("--solve", required=True, metavar="KEY",
@@ -36,7 +39,6 @@ def add_calibrate(command: ArgumentParser) -> None:
 def run_calibrate(args: Namespace, out: Output) -> int:
     """verified-dp calibrate SPEC... --solve KEY --epsilon E --delta D"""
     from verified_dp.cli.commands import certificate_paths
-    from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel import exact
 
     exact.non_negative(args.epsilon, "epsilon")
@@ -56,9 +58,6 @@ def run_calibrate(args: Namespace, out: Output) -> int:
 
 def _calibrated(file: str, args: Namespace, limits: Limits) -> Calibration:
     from verified_dp.calibration import calibrate
-    from verified_dp.cli.inputs import load_spec
-    from verified_dp.cli.interrupts import best_so_far
-    from verified_dp.terminal import Progress
 
     with Progress(file, limits.max_seconds) as progress, best_so_far():
         return calibrate(load_spec(file), solve=args.solve, epsilon=args.epsilon, delta=args.delta,

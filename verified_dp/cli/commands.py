@@ -7,17 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verified_dp.cli.answers import ends, result_row
-from verified_dp.cli.inputs import distinct_names, read_input
+from verified_dp.cli.inputs import distinct_names, load_ranged, load_spec, read_input
 from verified_dp.cli.interrupts import best_so_far
+from verified_dp.cli.limits import CheckLimits, Limits
 from verified_dp.cli.output import ANSWERED, REFUTED, VERDICTS, Output, Row, for_each, schema, store
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.reading import reason
+from verified_dp.terminal import Progress, escaped, paint
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import CheckLimits, Limits
     from verified_dp.cli.text import Judged
     from verified_dp.core.kernel.certificate.check import Check
     from verified_dp.core.kernel.certificate.document import Document
@@ -25,27 +26,14 @@ if TYPE_CHECKING:
     from verified_dp.enclosure import Enclosure
 
 
-def run_delta(args: Namespace, out: Output) -> int:
-    """verified-dp delta SPEC... --epsilon E"""
-    from verified_dp.core.kernel.exact import exact
-
-    return _answers(args, out, "delta", "epsilon", exact(args.epsilon, "epsilon"))
-
-
-def run_epsilon(args: Namespace, out: Output) -> int:
-    """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.core.kernel.exact import probability
-
-    return _answers(args, out, "epsilon", "delta", probability(args.delta, "delta"))
-
-
-def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
-    """Enclose the quantity for each specification, `given` the other one."""
-    from verified_dp.cli.inputs import load_ranged
-    from verified_dp.cli.limits import Limits
+def run_answer(args: Namespace, out: Output) -> int:
+    """verified-dp delta SPEC... --epsilon E, or epsilon SPEC... --delta D"""
     from verified_dp.cli.ranging import enclose_ranged, range_lines, range_record
+    from verified_dp.core.kernel.exact import exact, probability
     from verified_dp.papers.paper import PAPER_METHODS
 
+    quantity, given, read = ("delta", "epsilon", exact) if "epsilon" in args else ("epsilon", "delta", probability)
+    at = read(getattr(args, given), given)
     limits, typed = Limits.of(args), getattr(args, given)
     if limits.parameters and limits.method not in PAPER_METHODS:
         raise InvalidInput("set", next(iter(limits.parameters)), "left out: only the papers' methods have parameters")
@@ -67,10 +55,8 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
 def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limits: Limits, out: Output) -> int:
     """One of the papers' methods: an enclosure, an estimate, or both."""
     from verified_dp.cli.answers import paper_answer, paper_row
-    from verified_dp.cli.inputs import load_spec
     from verified_dp.cli.report_comparing import paper_lines
     from verified_dp.cli.text import clipped
-    from verified_dp.terminal import escaped
 
     spec, words = load_spec(file), f"{given} = {typed}"
     result = paper_answer(spec, file, quantity, at, limits)
@@ -86,7 +72,6 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
 def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
     """delta or epsilon of a specification; `name` is what progress is shown of."""
     from verified_dp.profile import privacy_profile
-    from verified_dp.terminal import Progress
 
     with Progress(name, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
@@ -98,7 +83,6 @@ def answer_text(enclosure: Enclosure, given: str, spec: Spec, limits: Limits, mo
     """The answer for people; more: lines between the answer and what it assumes."""
     from verified_dp.cli.text import answer_lines, clipped
     from verified_dp.core.kernel.words import assumptions
-    from verified_dp.terminal import escaped, paint
 
     return answer_lines(enclosure, clipped(escaped(given), 60), paint, limits,
                         assumptions(spec.composition, spec.relation), more)
@@ -106,8 +90,6 @@ def answer_text(enclosure: Enclosure, given: str, spec: Spec, limits: Limits, mo
 
 def headed(lines: list[str], file: str | None) -> list[str]:
     """Under the name of the file, where there are several."""
-    from verified_dp.terminal import escaped
-
     return lines if file is None else [f"{escaped(file)}:", *lines, ""]
 
 
@@ -115,7 +97,6 @@ def run_certify(args: Namespace, out: Output) -> int:
     """verified-dp certify CLAIM|CERT... [--out DIR] [--html FILE] [--formal] [--jobs N] [--table FORM]"""
     from verified_dp.cli.entries import are_entries, certify_entries
     from verified_dp.cli.jobs import judging, read_jobs
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import pages_or_none
 
     limits, jobs = Limits.of(args), read_jobs(args.jobs, args.files)
@@ -166,7 +147,6 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
     A certificate of the same claim that is there already and verifies is kept. A file that is a certificate is checked,
     and nothing is written: InvalidCertificate where it is refused.
     """
-    from verified_dp.cli.inputs import load_ranged
     from verified_dp.cli.kept import read_given
     from verified_dp.cli.ranging import certify_ranged
 
@@ -186,7 +166,6 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
     from verified_dp.search.planners.table import EXPANSIONS
-    from verified_dp.terminal import Progress
 
     if limits.method in PAPER_METHODS and limits.method not in EXPANSIONS:
         raise Unsupported(f"no certificate holds what {limits.method} proves: use auto, and `compare` to see it beside",
@@ -200,7 +179,9 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
         certificate = build_certificate(spec, delta, epsilon)
         if formal:
-            certificate = _with_formal(certificate)
+            from verified_dp.verifiers.record_formal import with_formal
+
+            certificate = with_formal(certificate)
         data = checked_bytes(certificate)
     if place is not None:
         store(place, data)
@@ -217,12 +198,6 @@ def as_judged(file: str, claim: Claim, place: str | None, certificate: Document,
         file=file, claim=claim, verdict=certificate["verdict"], short_by_rounding=certificate["short_by_rounding"],
         delta=delta, epsilon=epsilon, assumptions=tuple(certificate["assumptions"]), certificate=place, kept=kept,
         limited=limited, document=certificate)
-
-
-def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
-    from verified_dp.verifiers.record_formal import with_formal
-
-    return with_formal(certificate)
 
 
 def verdict_row(judged: Judged, page: str | None = None) -> Row:
@@ -254,7 +229,6 @@ def verdict_text(judged: Judged, limits: Limits, page: str | None = None) -> lis
     """The verdict for people."""
     from verified_dp.cli.ranging import range_lines
     from verified_dp.cli.text import field, verdict_lines
-    from verified_dp.terminal import paint
 
     return (verdict_lines(judged, paint, limits) + range_lines(judged.document)
             + (field("page", page) if page is not None else []))
@@ -273,7 +247,6 @@ class Table:
     def row(self, judged: Judged) -> list[str]:
         """The claim's line, after the head of the table if it is the first."""
         from verified_dp.cli.text import table_head, table_row
-        from verified_dp.terminal import paint
 
         self._judged.append(judged)
         if self._form is not None:
@@ -295,8 +268,6 @@ class Table:
 
 def run_verify(args: Namespace, out: Output) -> int:
     """verified-dp verify [--independent] [--formal] [--trust] CERT..."""
-    from verified_dp.cli.limits import CheckLimits
-
     limits, formal = CheckLimits.of(args), args.formal or args.formal_checker is not None
     if args.trust and (args.independent or formal):
         raise InvalidInput("trust", "--independent or --formal beside it", "alone: it is about this package's checker")
@@ -315,7 +286,6 @@ def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = F
           checker: str | None = None) -> Check:
     """Check a certificate's file; once more by the independent checker and by the formal one where that is asked."""
     from verified_dp.core.kernel.certificate.document import MAX_BYTES
-    from verified_dp.terminal import Progress
     from verified_dp.verifiers.bounded import verify_bounded
 
     data = read_input(file, MAX_BYTES, "a certificate")
@@ -334,7 +304,6 @@ def _show_trust(file: str, limits: CheckLimits, out: Output) -> int:
     """What a valid certificate rests on; of another one, why it is invalid."""
     from verified_dp.cli.text import trust_lines
     from verified_dp.core.kernel.certificate.document import MAX_BYTES
-    from verified_dp.terminal import Progress
     from verified_dp.verifiers.trust import trusted
 
     data = read_input(file, MAX_BYTES, "a certificate")
@@ -381,6 +350,5 @@ def check_row(file: str, found: Check) -> Row:
 
 def _check_text(file: str, found: Check) -> list[str]:
     from verified_dp.cli.text import check_line
-    from verified_dp.terminal import paint
 
     return [check_line(file, found.verdict if found.valid else None, found.field, found.reason, paint)]

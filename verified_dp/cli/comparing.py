@@ -7,12 +7,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.inputs import load_spec
 from verified_dp.cli.interrupts import best_so_far
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.terminal import Progress, escaped
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.exact import Number
     from verified_dp.papers.comparison import Comparison
     from verified_dp.papers.comparison import Row as Compared
@@ -20,11 +22,9 @@ if TYPE_CHECKING:
 
 def run_compare(args: Namespace, out: Output) -> int:
     """verified-dp compare SPEC... --epsilon E | --delta D"""
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.report_comparing import COLUMNS, comparison_foot, row_line
     from verified_dp.cli.text import clipped
     from verified_dp.core.kernel.exact import exact, open_unit
-    from verified_dp.terminal import escaped
 
     limits = Limits.of(args)
     quantity, given = ("delta", "epsilon") if args.epsilon is not None else ("epsilon", "delta")
@@ -50,10 +50,8 @@ def run_compare(args: Namespace, out: Output) -> int:
 def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: Limits,
               show: Callable[[Compared], None]) -> Comparison:
     """What was asked, each row shown when it is there; the first Ctrl-C ends it with the rows so far."""
-    from verified_dp.cli.inputs import load_spec
     from verified_dp.papers.comparison import compare
     from verified_dp.papers.fourier.pairs import published_profile
-    from verified_dp.terminal import Progress
 
     methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else None
     with Progress(file) as progress, best_so_far():

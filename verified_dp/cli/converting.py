@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import ANSWERED, Output
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
-from verified_dp.reading import with_file
+from verified_dp.reading import MAX_SPECIFICATION, decoded, parse_history, read_file, with_file
 
 if TYPE_CHECKING:
     from verified_dp.interop.reading import Converted
@@ -50,7 +51,6 @@ def _of_entry(file: str) -> str:
 
 def _as_entry(file: str) -> str:
     """An entry of the registry that states a specification; comments name the fields that are not known."""
-    from verified_dp.reading import MAX_SPECIFICATION, decoded, read_file
     from verified_dp.registry.writing import entry_yaml
 
     return entry_yaml([decoded(read_file(file, MAX_SPECIFICATION), file)], {})
@@ -61,7 +61,6 @@ def read_history(file: str, args: Namespace) -> Converted:
     from verified_dp.core.kernel.certificate.document import MAX_BYTES
     from verified_dp.interop.events import from_dp_event
     from verified_dp.interop.histories import from_opacus, from_tf_privacy
-    from verified_dp.reading import parse_history, read_file
 
     source, relation = args.source, args.relation
     if args.sampling is not None and source != "opacus":
@@ -82,7 +81,6 @@ def read_history(file: str, args: Namespace) -> Converted:
 def claimed(spec: Converted, file: str, delta: str) -> Converted:
     """The specification with the claim that its epsilon at delta is what is proved, rounded up to six digits."""
     from verified_dp.cli.commands import enclose
-    from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.composition import Claim
     from verified_dp.core.kernel.dyadic import decimal_up
     from verified_dp.core.kernel.exact import exact

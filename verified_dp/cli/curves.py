@@ -6,12 +6,15 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.inputs import load_spec
+from verified_dp.cli.interrupts import best_so_far
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema, store
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.terminal import escaped
+from verified_dp.reading import reason
+from verified_dp.terminal import Progress, escaped
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.composition import Claim
     from verified_dp.questions.curve import Curve
 
@@ -21,7 +24,7 @@ examples:
   verified-dp curve claim.toml --delta 1e-5,1e-50,1e-200 --digits 8 --table markdown"""
 
 
-def add_curve(command: ArgumentParser) -> None:
+def add(command: ArgumentParser) -> None:
     """The options of curve, without those that say how long to compute."""
     command.set_defaults(run=run_curve, set=[])
     at = command.add_mutually_exclusive_group(required=True)
@@ -36,7 +39,6 @@ def add_curve(command: ArgumentParser) -> None:
 
 def run_curve(args: Namespace, out: Output) -> int:
     """verified-dp curve SPEC... (--epsilon 0:8:81 | --delta 1e-5,1e-50)"""
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.tables import table
     from verified_dp.questions.curve import read_points
 
@@ -71,8 +73,6 @@ def check_places(args: Namespace, keys: tuple[str, ...]) -> None:
 
 def draw(curve: Curve, place: str, claim: Claim | None) -> None:
     """The picture, in a file, with the specification's claim."""
-    from verified_dp.reading import reason
-
     title, stated = (claim.title, (claim.epsilon_text, claim.delta_text)) if claim is not None else ("", None)
     try:
         curve.plot(path=place, title=escaped(title), claim=stated)
@@ -81,10 +81,7 @@ def draw(curve: Curve, place: str, claim: Claim | None) -> None:
 
 
 def _curve(file: str, given: str, texts: list[str], limits: Limits) -> tuple[Curve, Claim | None]:
-    from verified_dp.cli.inputs import load_spec
-    from verified_dp.cli.interrupts import best_so_far
     from verified_dp.profile import privacy_profile
-    from verified_dp.terminal import Progress
 
     with Progress(file) as progress, best_so_far():
         spec = load_spec(file)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import UNDECIDED, VERDICTS, Output, for_each, schema
 from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import Pages
 
 SUFFIXES = (".yaml", ".yml")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.reading import STDIN, read_file, with_file
+from verified_dp.reading import MAX_SPECIFICATION, STDIN, decoded, read_file, with_file
 
 if TYPE_CHECKING:
     from verified_dp.core.kernel.composition import Spec
@@ -77,7 +77,6 @@ def load_ranged(file: str) -> Ranged:
 
 def _parsed(file: str, parse: Callable[..., _Read]) -> _Read:
     from verified_dp.core.families.table import ALL_RELEASES
-    from verified_dp.reading import MAX_SPECIFICATION, decoded
 
     text, releases = decoded(read_input(file, MAX_SPECIFICATION, "a file"), file), ALL_RELEASES
     if "fourier-accountant" in text:

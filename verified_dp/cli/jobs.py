@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.interrupts import ignored
+from verified_dp.cli.limits import Limits
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.reading import STDIN
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.text import Judged
 
 MAX_JOBS = 256

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.inputs import read_input
+from verified_dp.cli.limits import Limits
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.ends import readable
+from verified_dp.reading import read_at_most
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.certificate.document import Document
     from verified_dp.core.kernel.composition import Claim, Spec
     from verified_dp.core.kernel.evaluation import Ends
@@ -48,7 +50,6 @@ def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept |
 
 def read_given(file: str, limits: Limits) -> tuple[Claim, Kept]:
     """A certificate that is given instead of a claim, and its claim. Raises InvalidCertificate if it is refused."""
-    from verified_dp.cli.inputs import read_input
     from verified_dp.core.kernel.certificate.document import MAX_BYTES, read_document
     from verified_dp.core.kernel.certificate.statement import read_claim, read_spec
     from verified_dp.verifiers.bounded import MEGABYTES, SECONDS, verify_bounded
@@ -64,7 +65,6 @@ def read_given(file: str, limits: Limits) -> tuple[Claim, Kept]:
 def _document(place: str) -> Document | None:
     """What lies at the place; None where nothing does, or a certificate that is damaged."""
     from verified_dp.core.kernel.certificate.document import MAX_BYTES, SCHEMA, parse_json, read_document
-    from verified_dp.reading import read_at_most
 
     path = Path(place)
     if not path.is_file() or path.stat().st_size == 0:
@@ -87,17 +87,13 @@ def _same_question(document: Mapping[str, object], spec: Spec, limits: Limits) -
     claim = None if spec.claim is None else claim_record(spec.claim)
     asked = {"claim": claim, "input": input_record(spec.composition, spec.relation)}
     return all(document[key] == part for key, part in asked.items()) and (
-        limits.method in ("auto", *_only(_methods(document))))
+        limits.method == "auto" or [limits.method] == _methods(document))
 
 
 def _methods(document: Mapping[str, object]) -> list[str]:
     entries = document["evaluations"]
     known = [entry.get("method") for entry in entries if type(entry) is dict] if type(entries) is list else []
     return [method for method in dict.fromkeys(known) if type(method) is str]
-
-
-def _only(methods: list[str]) -> list[str]:
-    return methods if len(methods) == 1 else []
 
 
 def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosure, Enclosure]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.output import ANSWERED, REFUTED, Output, Row, schema, store
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.reading import parse_json, read_file
 
 if TYPE_CHECKING:
     from verified_dp.adaptive.ledger import Ledger, Receipt
@@ -197,7 +198,6 @@ def _settings(pairs: Iterable[str]) -> dict[str, Any]:
 def _read_json(path: str, kind: type) -> Any:
     """A list or an object from a JSON file. Numbers are kept as the text they are written in, so exact."""
     from verified_dp.core.kernel.certificate.document import MAX_BYTES
-    from verified_dp.reading import parse_json, read_file
 
     what = f"a file with a JSON {'list' if kind is list else 'object'}"
     try:
@@ -255,13 +255,9 @@ def _receipt_words(receipt: Receipt, row: Row) -> str:
 def _words(row: Row) -> str:
     """Kind, charges and sums on one line."""
     shown = [name for name in ("spent", "largest_spent", *_SHOWN) if name in row]
-    numbers = ", ".join(f"{name} {_joined(row[name])}" for name in shown)
+    numbers = ", ".join(f"{name} {row[name] if isinstance(row[name], str) else '/'.join(row[name])}" for name in shown)
     number = row["charges"]
     return f"{row['kind']}, {number} charge{'' if str(number) == '1' else 's'}, {numbers}"
-
-
-def _joined(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else "/".join(value)
 
 
 def _guarantee(ledger: Ledger, args: Namespace) -> Row | None:

@@ -85,6 +85,16 @@ def _seconds(text: str | None) -> float | None:
     return None if text is None else float(min(positive(text, "max-seconds"), Fraction(MAX_SECONDS)))
 
 
+def read_claim(text: str | None) -> tuple[str, str] | None:
+    """The two numbers of EPSILON,DELTA."""
+    if text is None:
+        return None
+    epsilon, comma, delta = text.partition(",")
+    if not comma:
+        raise InvalidInput("claim", text, "two numbers with a comma between them, such as 3.01,1e-5")
+    return epsilon.strip(), delta.strip()
+
+
 def read_parameters(texts: Sequence[str]) -> dict[str, str]:
     """KEY=VALUE, as often as given. Raises InvalidInput for anything else."""
     found: dict[str, str] = {}

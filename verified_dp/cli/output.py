@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.reading import reason
 from verified_dp.search.deadline import is_stopped
 from verified_dp.terminal import Progress, escaped
 
@@ -90,7 +91,6 @@ class Failure(VerifiedDPError):
 def store(place: str, data: bytes, key: str = "out") -> None:
     """Put bytes into a file, whole or not at all; InvalidInput, which names the option, where that is impossible."""
     from verified_dp.files import write_atomically
-    from verified_dp.reading import reason
 
     try:
         write_atomically(place, data)

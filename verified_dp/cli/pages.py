@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from verified_dp.cli.inputs import distinct_names
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import WRONG, Output, complain, store
 from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
 from verified_dp.reading import reason
 from verified_dp.terminal import Progress
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.certificate.document import Document
     from verified_dp.registry.judged import Judged as Entry
     from verified_dp.report.facts import Judged

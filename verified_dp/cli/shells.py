@@ -124,9 +124,9 @@ SHELLS: Mapping[str, Callable[[str, list[Command]], list[str]]] = {"bash": bash,
 """shell -> what it has to read."""
 
 
-def add_completion(command: ArgumentParser, top: ArgumentParser) -> None:
-    """The options; top: the parser of all commands."""
-    command.set_defaults(run=run_completion, top=top)
+def add(command: ArgumentParser) -> None:
+    """The options; `top`, the parser of all commands, is set beside them."""
+    command.set_defaults(run=run_completion)
     command.add_argument("shell", metavar="SHELL", help="bash, zsh or fish")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from verified_dp.cli.inputs import read_input
 from verified_dp.cli.output import ANSWERED, REFUTED, Output, complain, for_each, schema
 from verified_dp.core.kernel.errors import InvalidInput
 
@@ -13,7 +14,7 @@ examples:
   verified-dp statement certificates/claim.json --format latex"""
 
 
-def add_statement(command: ArgumentParser) -> None:
+def add(command: ArgumentParser) -> None:
     """The options of statement."""
     command.set_defaults(run=run_statement, suffix=".json")
     command.add_argument("files", nargs="+", metavar="CERT", help="certificate (JSON), a folder of them, or -")
@@ -23,7 +24,6 @@ def add_statement(command: ArgumentParser) -> None:
 
 def run_statement(args: Namespace, out: Output) -> int:
     """verified-dp statement CERT... [--format text|markdown|latex]"""
-    from verified_dp.cli.inputs import read_input
     from verified_dp.core.kernel.certificate.document import MAX_BYTES, read_document
     from verified_dp.questions.statement import FORMATS, statement
     from verified_dp.verifiers.bounded import verify_bounded

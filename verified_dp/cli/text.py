@@ -12,6 +12,7 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from verified_dp.cli.limits import Limits
 from verified_dp.core.kernel.composition import Claim
 from verified_dp.core.kernel.dyadic import decimal_down, decimal_up, outward_decimal
 from verified_dp.core.kernel.errors import InvalidInput
@@ -19,7 +20,6 @@ from verified_dp.enclosure import Enclosure, without_zeros
 from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.verifiers.trust import Trust
 
 Paint = Callable[[str, str], str]

@@ -6,10 +6,13 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.inputs import load_spec
+from verified_dp.cli.interrupts import best_so_far
+from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
+from verified_dp.terminal import Progress
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
     from verified_dp.enclosure import Enclosure
 
 EXAMPLES = """\
@@ -28,7 +31,7 @@ class Rates:
     found: dict[str, Enclosure]
 
 
-def add_tradeoff(command: ArgumentParser) -> None:
+def add(command: ArgumentParser) -> None:
     """The options of tradeoff."""
     command.set_defaults(run=run_tradeoff, set=[])
     command.add_argument("--fpr", required=True, metavar="A,...",
@@ -40,7 +43,6 @@ def add_tradeoff(command: ArgumentParser) -> None:
 
 def run_tradeoff(args: Namespace, out: Output) -> int:
     """verified-dp tradeoff SPEC... --fpr 0.01[,...] [--prior P]"""
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.tables import table
     from verified_dp.questions.curve import read_points
     from verified_dp.questions.tradeoff import rate
@@ -61,11 +63,8 @@ def run_tradeoff(args: Namespace, out: Output) -> int:
 
 
 def _rates(file: str, texts: list[str], prior: str | None, limits: Limits) -> tuple[list[Rates], Enclosure]:
-    from verified_dp.cli.inputs import load_spec
-    from verified_dp.cli.interrupts import best_so_far
     from verified_dp.profile import privacy_profile
     from verified_dp.questions.tradeoff import DIGITS
-    from verified_dp.terminal import Progress
 
     with Progress(file, limits.max_seconds) as progress, best_so_far():
         found = privacy_profile(load_spec(file), progress=progress).tradeoff(max_seconds=limits.max_seconds)

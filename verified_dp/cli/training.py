@@ -5,13 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.interrupts import best_so_far
+from verified_dp.cli.limits import Limits, read_claim
 from verified_dp.cli.output import ANSWERED, VERDICTS, Output, Row
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.terminal import Progress
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import Pages
     from verified_dp.core.kernel.composition import Claim
     from verified_dp.enclosure import Enclosure
@@ -31,7 +33,7 @@ NAME = "dpsgd"
 """What stands for a file's name."""
 
 
-def add_dpsgd(command: ArgumentParser) -> None:
+def add(command: ArgumentParser) -> None:
     """The options of dpsgd."""
     command.set_defaults(run=run_dpsgd, method="auto", set=[])
     command.add_argument("--noise-multiplier", metavar="S", help="sigma / largest norm of one record's gradient")
@@ -65,7 +67,6 @@ def run_dpsgd(args: Namespace, out: Output) -> int:
 
     Or --target-epsilon E --delta D, without what is solved for.
     """
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import pages_or_none
     from verified_dp.questions.training import Training
 
@@ -92,9 +93,7 @@ def run_dpsgd(args: Namespace, out: Output) -> int:
 def _solved(args: Namespace, limits: Limits, out: Output) -> int:
     """The least noise, the most steps or the largest batch that meet the target."""
     from verified_dp.cli.calibrating import calibration_lines, calibration_row
-    from verified_dp.cli.interrupts import best_so_far
     from verified_dp.core.kernel.exact import open_unit
-    from verified_dp.terminal import Progress
     from verified_dp.training import solve_training
 
     for key in ("epsilon", "claim", "out", "html"):
@@ -123,13 +122,10 @@ def _claim(text: str | None, training: Training) -> Claim | None:
     from verified_dp.core.kernel import exact
     from verified_dp.core.kernel.composition import Claim
 
-    if text is None:
+    if (texts := read_claim(text)) is None:
         return None
-    epsilon, comma, delta = text.partition(",")
-    if not comma:
-        raise InvalidInput("claim", text, "two numbers with a comma between them, such as 3.01,1e-5")
-    numbers = exact.non_negative(epsilon, "claim.epsilon"), exact.open_unit(delta, "claim.delta")
-    return Claim("DP-SGD", f"the command line: {training.stated()}", *numbers, epsilon.strip(), delta.strip())
+    numbers = exact.non_negative(texts[0], "claim.epsilon"), exact.open_unit(texts[1], "claim.delta")
+    return Claim("DP-SGD", f"the command line: {training.stated()}", *numbers, *texts)
 
 
 def _answered(training: Training, args: Namespace, limits: Limits, out: Output) -> int:
@@ -171,7 +167,6 @@ def _instead(training: Training, found: Enclosure, quantity: str, at: Fraction) 
     from dataclasses import replace
 
     from verified_dp.cli.commands import enclose
-    from verified_dp.cli.limits import Limits
     from verified_dp.cli.text import SHOWN, field, number_words
     from verified_dp.core.kernel.errors import VerifiedDPError
 

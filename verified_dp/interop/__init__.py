@@ -16,7 +16,7 @@ _HOMES = {
     "verified_dp.interop.dp_accounting": "VerifiedAccountant",
     "verified_dp.interop.events": "event_record from_dp_event",
     "verified_dp.interop.histories": "from_opacus from_tf_privacy",
-    "verified_dp.interop.matrices": "balls_in_bins banded_cyclic matrix_gaussian sensitivity_squared separated_samples",
+    "verified_dp.interop.matrices": "balls_in_bins banded_cyclic separated_samples",
     "verified_dp.interop.opacus": "OpacusAccountant",
     "verified_dp.interop.reading": "Converted",
     "verified_dp.interop.writing": "spec_toml",

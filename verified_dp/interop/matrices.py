@@ -1,4 +1,4 @@
-"""Matrix mechanisms: how far one record moves C x + Z, C Toeplitz; cyclic Poisson sampling under a banded C."""
+"""Correlated noise C x + Z on samples: cyclic Poisson samples, bins, separated samples; see also `MatrixGaussian`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import exp, expm1, isqrt, lcm
 
 from verified_dp.core.families.allocation.mechanism import RandomAllocation
-from verified_dp.core.families.gaussian.mechanism import column_norm_squared, most_rounds, read_column, read_rounds
+from verified_dp.core.families.gaussian.mechanism import read_rounds
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Composition, compose
@@ -17,39 +17,6 @@ from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
 
 _ROOT_BITS = 128
-
-
-@proved_by("T134-toeplitz-columns")
-def sensitivity_squared(column: Sequence[Number], rounds: Number, *, separation: Number = 1,
-                        participations: Number | None = None) -> Fraction:
-    """The largest |sum_i C_i (x) g_i|^2, |g_i| <= 1, over the rounds i in which a record may take part.
-
-    Args:
-        column: c_0 >= c_1 >= ... >= 0, the first column of C, zeros after its last number.
-        rounds: n, the number of rows.
-        separation: any two rounds of a record are at least so many apart.
-        participations: how many rounds a record has at most; as many as fit where it is left out.
-
-    >>> sensitivity_squared([1, "1/2"], 4, separation=2)
-    Fraction(5, 2)
-    """
-    numbers, n, apart = read_column(column), read_rounds(rounds, "rounds"), exact.count(separation, "separation")
-    most = None if participations is None else exact.count(participations, "participations")
-    return column_norm_squared(numbers, n, apart, most_rounds(n, apart, most))
-
-
-@proved_by("T134-toeplitz-columns")
-def matrix_gaussian(sigma: Number, column: Sequence[Number], rounds: Number, *, separation: Number = 1,
-                    participations: Number | None = None) -> Gaussian:
-    """The Gaussian that dominates C x + sigma Z, contributions of norm at most 1: its sensitivity is rounded up.
-
-    For records that are added, removed or zeroed out; where one replaces another, double the sensitivity (T134).
-
-    >>> matrix_gaussian("2", [1, "3/4"], 2, separation=2).sensitivity
-    Fraction(5, 4)
-    """
-    square = sensitivity_squared(column, rounds, separation=separation, participations=participations)
-    return Gaussian(sigma=sigma, sensitivity=root_above(square))
 
 
 @proved_by("T130-participation-patterns")

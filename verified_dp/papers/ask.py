@@ -211,9 +211,10 @@ class Accountant:
         orders = [loss.order for loss in self._losses]
         both, order = larger(dict(zip(orders, ends, strict=True)))
         shown = answers[max(range(len(ends)), key=lambda i: ends[i][1]) if order == "both" else orders.index(order)]
+        methods = (self._method.name, "renyi") if helped and self._method.name != "renyi" else (self._method.name,)
         sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
         return shown, self._profile.enclosure(quantity, both, order=order, method=self._method.name,
-                                              methods=_methods(self._method.name, helped),
+                                              methods=methods,
                                               sources=sources, digits=digits, spent=budget, certifiable=False)
 
     def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
@@ -231,11 +232,6 @@ def accountant(profile: PrivacyProfile, method: str | PaperMethod, **parameters:
     found = paper_method(method, parameters) if isinstance(method, str) else method
     check_parameters(found)
     return Accountant(profile, found)
-
-
-def _methods(name: str, helped: bool) -> tuple[str, ...]:
-    """The method, and the one that helped."""
-    return (name, "renyi") if helped and name != "renyi" else (name,)
 
 
 def _first(ask: Ask, epsilon: Fraction) -> PaperAnswer:

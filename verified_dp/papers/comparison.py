@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from time import process_time
-from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.composition import Composition, Relation
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
@@ -76,20 +72,18 @@ class Comparison:
 @alone
 def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] | None = None,
             parameters: Mapping[str, Mapping[str, Number]] | None = None, digits: int | None = None,
-            max_seconds: float | None = None, show: Callable[[Row], None] | None = None,
-            executor: Executor | None = None) -> Comparison:
+            max_seconds: float | None = None, show: Callable[[Row], None] | None = None) -> Comparison:
     """Ask every method for delta (at = eps) or epsilon (at = delta).
 
     methods: None: all; where no digits are asked for either, few digits and points of those whose cost grows with them,
     who share QUICK seconds if max_seconds is not given, which is for each method, not for all. parameters: method
     -> its parameters.
     show: called with each row as soon as it is there, an estimate compared with what is proved until then; after Ctrl-C
-    no further method is asked, and KeyboardInterrupt raised where nothing is proved yet. executor: where the methods
-    are asked, at the same time; here one after the other if there is none.
+    no further method is asked, and KeyboardInterrupt raised where nothing is proved yet.
     Raises: InconsistentEnclosures where two enclosures are disjoint; Unsupported where nothing is proved.
     """
     quick = methods is None and digits is None
-    limit = QUICK if quick and max_seconds is None and executor is None else math.inf
+    limit = QUICK if quick and max_seconds is None else math.inf
     methods, start = ALL if methods is None else methods, process_time()
     if unknown := [name for name in methods if name not in ALL]:
         raise InvalidInput("methods", unknown[0], "some of " + ", ".join(ALL))
@@ -99,19 +93,18 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
                            + (", ".join(with_parameters) or "none is"))
     found = _Rows(show)
     refused, late = dict[str, str](), list[str]()
-    asked = {name: _begin(executor, max_seconds, profile, quantity, at, name,
-                          {**(_COARSE_PARAMETERS.get(name, {}) if quick else {}), **(parameters or {}).get(name, {})},
-                          _coarse(profile, name) if quick else digits)
-             for name in sorted(dict.fromkeys(methods), key=ALL.index)}
-    for number, (name, answer) in enumerate(asked.items(), 1):
+    ordered = sorted(dict.fromkeys(methods), key=ALL.index)
+    for number, name in enumerate(ordered, 1):
         if is_stopped():
-            late += list(asked)[number - 1:]
+            late += ordered[number - 1:]
             break
-        share = max((limit - (process_time() - start)) / (len(asked) - number + 1), LEAST)
+        share = max((limit - (process_time() - start)) / (len(ordered) - number + 1), LEAST)
+        given = {**(_COARSE_PARAMETERS.get(name, {}) if quick else {}), **(parameters or {}).get(name, {})}
         if profile.progress is not None:
             profile.progress(f"{name}, method {number} of {len(methods)}")
         try:
-            rows = answer(share if share < math.inf else max_seconds)
+            rows = _ask(profile, quantity, at, name, given, _coarse(profile, name) if quick else digits,
+                        share if share < math.inf else max_seconds)
         except Unsupported as error:
             refused[name] = str(error)
             continue
@@ -158,21 +151,6 @@ class _Rows:
         for row in self.rows[self._shown:]:
             self._show(_judged(row, self.proved))
         self._shown = len(self.rows)
-
-
-def _begin(executor: Executor | None, max_seconds: float | None, profile: PrivacyProfile, *question: Any
-           ) -> Callable[[float | None], list[Row]]:
-    """What waits for the rows of one method in so many seconds; begun where there is an executor."""
-    if executor is None:
-        return partial(_ask, profile, *question)
-    found = executor.submit(_ask_anew, type(profile), profile.composition, profile.relation, question, max_seconds)
-    return lambda _: found.result()
-
-
-def _ask_anew(kind: type[PrivacyProfile], composition: Composition, relation: Relation,
-              question: tuple[Any, ...], max_seconds: float | None) -> list[Row]:
-    ask: Callable[..., list[Row]] = partial(_ask, kind(composition, relation), *question)
-    return ask(max_seconds)
 
 
 def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, parameters: dict[str, Number],

@@ -6,16 +6,17 @@ module is loaded when it is first used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, get_type_hints
 
+from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.search.deadline import Budget
 
 PAPER_METHODS = {
@@ -62,6 +63,55 @@ class PaperMethod(Protocol):
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> Curve:
         """The curve of one order, to be used near eps. Raises Unsupported where the method does not apply."""
+
+
+Readers = Mapping[str, Callable[[Any, str], Any]]
+
+
+class Method:
+    """What methods share: parameters are read as they are stated, and what a method does not apply to is refused."""
+
+    name: ClassVar[str]
+    readers: ClassVar[Readers] = {}
+    """How a parameter is read that is not None."""
+    nothing: ClassVar[str] = "there is no loss"
+    """Why it does not apply where nothing depends on the data."""
+    by_moments: ClassVar[bool] = False
+    """Whether it applies to steps that are known by their moments alone."""
+
+    def __post_init__(self) -> None:
+        for key, read in self.readers.items():
+            if (value := getattr(self, key)) is not None:
+                object.__setattr__(self, key, read(value, f"{self.name}.{key}"))
+
+    def check(self, loss: ComposedLoss) -> None:
+        """Raises Unsupported where the method does not apply."""
+        if loss.only_moments and not self.by_moments:
+            raise Unsupported(ONLY_MOMENTS)
+        if not loss.laws:
+            raise Unsupported(f"nothing depends on the data: {self.nothing}", "method")
+
+
+def whole(low: int, high: int, multiple: int = 1) -> Callable[[Any, str], int]:
+    """Reads an integer of that range, and a multiple of a number."""
+    kind = {1: "an integer", 2: "an even integer"}.get(multiple, f"a multiple of {multiple}")
+
+    def read(value: Any, key: str) -> int:
+        if type(value) is not int or not low <= value <= high or value % multiple:
+            raise InvalidInput(key, value, f"{kind} from {low} to {high}")
+        return value
+
+    return read
+
+
+def one_of(known: Collection[str]) -> Callable[[Any, str], str]:
+    """Reads one of these words."""
+    def read(value: Any, key: str) -> str:
+        if value not in known:
+            raise InvalidInput(key, value, "one of " + ", ".join(known))
+        return str(value)
+
+    return read
 
 
 def paper_method(name: str, parameters: Mapping[str, object] | None = None) -> PaperMethod:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +23,13 @@ from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
 from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.moment import MomentValues
-from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.balls import ball, lower_end, upper_dyadic, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.evaluation import Ends
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+from verified_dp.ends import ReadableEnd, readable, readable_ends
 from verified_dp.questions.curve import middle_first
 from verified_dp.search.answer import Answer
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at
@@ -61,7 +62,7 @@ REACHED, APART = 64, 1.001
 class Found:
     """Ends of what was asked, the order that has it, the method of its answer there, and the errors on delta."""
 
-    ends: Ends
+    ends: tuple[ReadableEnd, ReadableEnd]
     order: str
     method: str
     budget: Mapping[str, Dyadic]
@@ -139,7 +140,7 @@ class Many:
 
     def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, end: float = 0.0) -> None:
         """Evaluations that answer these eps to so many bits, of the orders whose delta seems the largest somewhere."""
-        wanted = sorted({one for one in epsilons if one.numerator >= 0}, key=_place)
+        wanted = [one for one, _ in groupby(sorted((one for one in epsilons if one.numerator >= 0), key=_place))]
         if len(wanted) < FEW or not self._orders:
             return
         with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end, budget.last):
@@ -197,14 +198,15 @@ class Many:
                                                    if least[i] > 0}):
                     above.add(answer.epsilon, answer)
                 left = unshown(left)
-                if len(left) >= FEW:
+                if len(left) >= 2 * FEW:  # some more may follow from one that is asked
                     other.serve([epsilons[i] for i in range(left[0], left[-1] + 1)], ROUGH, self._method, budget)
         for i, known in zip(left, other.along([epsilons[i] for i in left], 1.0, self._method), strict=True):
             if known is not None:
                 above.note(epsilons[i], known[0].upper)
         return unshown(left)
 
-    def _found(self, ends: Ends, order: Following, bounds: Bounds, method: str, alike: bool = False) -> Found:
+    def _found(self, ends: tuple[ReadableEnd, ReadableEnd], order: Following, bounds: Bounds, method: str,
+               alike: bool = False) -> Found:
         """alike: whether the other orders have the same."""
         if self._budget[0] is not bounds.budget:
             self._budget = bounds.budget, {name: upper_dyadic(size) for name, size in bounds.budget.items()}
@@ -224,7 +226,7 @@ class Many:
                                           [bounds.lower for _, bounds, _ in known], budget)
                 for (i, bounds, method), is_largest in zip(known, shown, strict=True):
                     if is_largest:
-                        found[i] = self._found(bounds.ends(), order, bounds, method, not epsilons[i])
+                        found[i] = self._found(_ends(bounds), order, bounds, method, not epsilons[i])
         return found
 
     def reach(self, targets: Sequence[Fraction]) -> tuple[float, float] | None:
@@ -253,10 +255,11 @@ class Many:
     @proved_by("T13-epsilon-of-delta", "T16-reversal")
     def at_zero(self, target: Fraction) -> Found | None:
         """eps(target) = 0 where delta(0), the same in all orders, is known to be at most the target."""
+        zero = readable(Dyadic(0))
         for order in self._orders:
             answer = order.kept(Fraction(0), 1.0, self._method)
             if answer is not None and is_below(answer, target):
-                return self._found((Dyadic(0), Dyadic(0)), order, answer.bounds, answer.method, True)
+                return self._found((zero, zero), order, answer.bounds, answer.method, True)
         return None
 
     def guesses(self, targets: Sequence[Fraction], low: float, high: float, budget: Budget) -> list[Guess | None]:
@@ -346,12 +349,13 @@ class Many:
                  goals: Mapping[int, arb], budget: Budget) -> dict[int, Found]:
         """eps(target) where chords of this order's delta enclose it to the digits, and no other exceeds the target."""
         tens, found = fmpz(10) ** self._digits, dict[int, Found]()
-        sure = {i: (lower_dyadic(one[0]), upper_dyadic(one[1])) for i, one in ends.items()
+        sure = {i: readable_ends(*one) for i, one in ends.items()
                 if one and (one[1] - one[0]) * tens <= one[1]}
         shown = [True] * len(sure)
         if len(self._orders) > 1:
-            sure = dict(sorted(sure.items(), key=lambda one: one[1][1]))
-            highs, least = [high.as_fraction() for _, high in sure.values()], [lower_end(goals[i]) for i in sure]
+            tops = {i: high.as_fraction() for i, (_, high) in sure.items()}
+            sure = {i: sure[i] for i in sorted(sure, key=lambda i: _place(tops[i]))}
+            highs, least = [tops[i] for i in sure], [lower_end(goals[i]) for i in sure]
             shown = self._are_smaller(order, highs, least, budget)
         for (i, one), is_largest in zip(sure.items(), shown, strict=True):
             if is_largest:
@@ -438,6 +442,13 @@ def _place(epsilon: Fraction) -> tuple[float, Fraction]:
     return as_float(epsilon), epsilon
 
 
+def _ends(bounds: Bounds) -> tuple[ReadableEnd, ReadableEnd]:
+    """Those of `Bounds.ends`."""
+    known = bounds.exact_lower is not None or bounds.exact_upper is not None
+    low, high = bounds.ends() if known else readable_ends(bounds.lower, bounds.upper)
+    return readable(low), readable(high)
+
+
 def _log_middle(bounds: Bounds) -> float:
     return float(((bounds.lower + bounds.upper) / 2).mid().log())
 
@@ -489,7 +500,7 @@ def deltas_along(many: Many, epsilons: Sequence[Fraction], ask: Ask, shown: Show
     """
     many.serve(epsilons, budget, many.bits)
     found = {i: shown(one) for i, one in many.deltas(epsilons, range(len(epsilons)), budget).items()}
-    for i in middle_first(len(epsilons)):
+    for i in middle_first(len(epsilons)) if len(found) < len(epsilons) else ():
         if i not in found:
             found[i] = ask(i)
             left = [j for j in range(len(epsilons)) if j not in found]

@@ -1,4 +1,4 @@
-"""Shuffled epochs and messages from below: what an attack on one pair of data sets sees is revealed (T144, T139)."""
+"""Shuffled messages from below: what an attack on one pair of data sets sees is revealed (T139)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.families.batches.shuffled import Corner, ShuffledEpoch, masses_of
+from verified_dp.core.families.batches.shuffled import masses_of
 from verified_dp.core.families.clones.mechanism import ShuffledLocal
 from verified_dp.core.families.finite.mechanism import Finite
 from verified_dp.core.kernel import exact
@@ -16,32 +16,7 @@ from verified_dp.core.kernel.composition import Composition, compose
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.search.attack import choose_corners, hull, rounded
-
-
-@proved_by("T144-shuffled-epochs")
-def shuffled_attack(noise_multiplier: Number, rounds: Number, epochs: Number = 1) -> Composition:
-    """Epochs of `rounds` batches, cut from all records in a fresh uniform order: a lower bound of their loss.
-
-    Every delta and epsilon of the composition that is returned, under add-or-remove or zero-out, is at most that of the
-    training; so a claim that is refuted for it is refuted for the training. It proves no claim.
-
-    >>> from verified_dp.profile import privacy_profile
-    >>> attack = shuffled_attack("0.5", 100)
-    >>> float(privacy_profile(attack, relation="zero-out").delta("4", digits=3).lower) > 0.083
-    True
-    """
-    epoch = ShuffledEpoch(exact.positive(noise_multiplier, "noise_multiplier"), exact.count(rounds, "rounds"), 1)
-    corners = choose_corners(epoch)
-    if not corners:
-        raise InvalidInput("noise_multiplier", noise_multiplier, "so small that this attack sees something")
-    return _attacked(corners, epochs, "epochs")
-
-
-def _attacked(corners: Sequence[Corner], count: Number, key: str) -> Composition:
-    masses = masses_of(corners)
-    return compose((Finite([p for p, _ in masses], [q for _, q in masses]), exact.count(count, key)))
-
+from verified_dp.search.attack import hull, rounded
 
 MAX_ATTACKED = 10**6
 """Users: the attack's law has as many terms."""
@@ -75,7 +50,8 @@ def local_attack(users: Number, epsilon0: Number | None = None, odds: Number | N
         places = sorted({reach * n // _POINTS for n in range(_POINTS + 1)})
         corners = [rounded(Fraction(c), *difference_rates(tails, factor, c)) for c in places]
     mirrored = [(-1 - c, 1 - p, 1 - q) for c, q, p in corners]
-    return _attacked(hull(corners + mirrored), rounds, "rounds")
+    masses = masses_of(hull(corners + mirrored))
+    return compose((Finite([p for p, _ in masses], [q for _, q in masses]), exact.count(rounds, "rounds")))
 
 
 @proved_by("T139-messages-from-below")

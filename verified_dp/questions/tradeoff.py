@@ -180,7 +180,7 @@ class TradeOff:
         """An increasing function of the true positive rate, exactly of its ends and then rounded outward."""
         level, digits = rate(alpha, "alpha"), exact.digits(digits)
         with ctx.workprec(_bits(level, digits)):
-            low, high = (exact_fraction(end) for end in self._ends(level, digits))
+            low, high = (lower_dyadic(end).as_fraction() for end in self._ends(level, digits))
             least, most = ball(function(1 - high)), ball(function(1 - low))
             return self._shown(quantity, least, most, digits)
 
@@ -249,11 +249,6 @@ def rate(value: Number, key: str) -> Fraction:
     if not 0 < number < 1:
         raise InvalidInput(key, value, "a rational number in (0, 1)")
     return number
-
-
-def exact_fraction(end: arb) -> Fraction:
-    """An exact ball as a fraction."""
-    return lower_dyadic(end).as_fraction()
 
 
 def _bits(alpha: Fraction, digits: int) -> int:

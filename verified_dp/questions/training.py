@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
@@ -128,68 +128,48 @@ class Training:
 
     def toml(self, claim: Claim | None = None) -> str:
         """The specification."""
-        sampling, count = SCHEMES[self.sampling](self)
+        stated = ", ".join(f"{key} = {self._number(key)}" for key in SCHEMES[self.sampling])
+        noise = self.noise_multiplier
+        written = noise.strip() if isinstance(noise, str) else decimal_text(exact.exact(noise))
         lines = [f'relation = "{self.relation}"', "", "[[mechanism]]", 'kind = "gaussian"',
-                 f'noise_multiplier = "{_written(self.noise_multiplier)}"', f"sampling = {sampling}",
-                 f"count = {count}"]
+                 f'noise_multiplier = "{written}"', f'sampling = {{ scheme = "{self.sampling}", {stated} }}',
+                 f"count = {self._tables()}"]
         return "\n".join([*lines, *(_claim_lines(claim) if claim else [])]) + "\n"
+
+    def _number(self, key: str) -> str:
+        """A number of the scheme's table, as it is written."""
+        if key == "probability":
+            return f'"{fraction_text(self.probability)}"'
+        if key == "rounds":
+            return str(self.batches if self.sampling in EPOCHS else self.count)
+        name = {"draws": "batch-size", "population": "dataset-size"}.get(key, key.replace("_", "-"))
+        return str(exact.count(getattr(self, name.replace("-", "_")), name))
+
+    def _tables(self) -> int:
+        """The table's count: steps, or epochs. Raises InvalidInput for a part of one."""
+        if self.sampling not in EPOCHS:
+            return 1 if self.sampling == "cyclic-poisson" else self.count
+        if self.batches.denominator != 1:
+            raise InvalidInput("sampling-probability", fraction_text(self.probability),
+                               f"1 over a whole number of batches under {self.sampling}")
+        epochs, rest = divmod(self.count, self.batches)
+        if rest:
+            raise InvalidInput("steps" if self.epochs is None else "epochs", self.count,
+                               f"whole epochs of {self.batches} steps under {self.sampling}")
+        return int(epochs)
 
     def spec(self, claim: Claim | None = None) -> Spec:
         """The same as a value."""
         return parse_spec(self.toml(claim))
 
 
-def _poisson(training: Training) -> tuple[str, int]:
-    return f'{{ scheme = "poisson", probability = "{fraction_text(training.probability)}" }}', training.count
-
-
-def _without(training: Training) -> tuple[str, int]:
-    share = fraction_text(training.probability)
-    return f'{{ scheme = "without-replacement", probability = "{share}" }}', training.count
-
-
-def _with(training: Training) -> tuple[str, int]:
-    draws, population = (exact.count(value, "batch-size") for value in (training.batch_size, training.dataset_size))
-    return f'{{ scheme = "with-replacement", draws = {draws}, population = {population} }}', training.count
-
-
-def _cyclic(training: Training) -> tuple[str, int]:
-    share, groups = fraction_text(training.probability), exact.count(training.groups, "groups")
-    return (f'{{ scheme = "cyclic-poisson", groups = {groups}, probability = "{share}", '
-            f"rounds = {training.count} }}"), 1
-
-
-def _truncated(training: Training) -> tuple[str, int]:
-    share, most = fraction_text(training.probability), exact.count(training.largest_batch, "largest-batch")
-    population = exact.count(training.dataset_size, "dataset-size")
-    return (f'{{ scheme = "truncated-poisson", probability = "{share}", population = {population}, '
-            f"largest_batch = {most} }}"), training.count
-
-
-def _shuffled(training: Training) -> tuple[str, int]:
-    return f'{{ scheme = "shuffled", rounds = {training.batches} }}', _whole_epochs(training)
-
-
-def _allocated(training: Training) -> tuple[str, int]:
-    """Epochs of 1/probability batches, each record in one of them."""
-    if training.batches.denominator != 1:
-        raise InvalidInput("sampling-probability", fraction_text(training.probability),
-                           "1 over a whole number of batches under random-allocation")
-    return f'{{ scheme = "random-allocation", rounds = {training.batches} }}', _whole_epochs(training)
-
-
-def _whole_epochs(training: Training) -> int:
-    epochs, rest = divmod(training.count, training.batches)
-    if rest:
-        raise InvalidInput("steps" if training.epochs is None else "epochs", training.count,
-                           f"whole epochs of {training.batches} steps under {training.sampling}")
-    return int(epochs)
-
-
-SCHEMES: Mapping[str, Callable[[Training], tuple[str, int]]] = {
-    "poisson": _poisson, "random-allocation": _allocated, "shuffled": _shuffled, "cyclic-poisson": _cyclic,
-    "truncated-poisson": _truncated, "without-replacement": _without, "with-replacement": _with}
-"""scheme -> the table `sampling` of a specification, and its count."""
+EPOCHS = ("random-allocation", "shuffled")
+SCHEMES: Mapping[str, tuple[str, ...]] = {
+    "poisson": ("probability",), "random-allocation": ("rounds",), "shuffled": ("rounds",),
+    "cyclic-poisson": ("groups", "probability", "rounds"),
+    "truncated-poisson": ("probability", "population", "largest_batch"), "without-replacement": ("probability",),
+    "with-replacement": ("draws", "population")}
+"""scheme -> the numbers of its table `sampling`. Of EPOCHS a table is one of them, of `batches` rounds."""
 
 
 def _one_of(key: str, value: object, other: str, instead: object) -> None:
@@ -201,10 +181,6 @@ def _only(key: str, value: object, sampling: str, scheme: str) -> None:
     """A number that one scheme needs, and no other takes."""
     if (value is None) == (sampling == scheme):
         raise InvalidInput(key, value, f"given under {scheme}, and only there")
-
-
-def _written(number: Number) -> str:
-    return number.strip() if isinstance(number, str) else decimal_text(exact.exact(number))
 
 
 def _short(number: Fraction) -> str:

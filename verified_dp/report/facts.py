@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 from typing import Any
 
@@ -70,29 +71,15 @@ def rounded(text: str, significant: int, *, up: bool) -> str:
     >>> rounded("8.063934e-8", 3, up=True), rounded("0", 3, up=True), rounded("1.99999", 3, up=False)
     ('8.07e-8', '0', '1.99')
     """
-    from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-
     if text == "inf":
         return text
     context = Context(prec=significant, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-10**9, Emax=10**9)
-    number = context.create_decimal(Decimal(text)).normalize(context)
-    return plain(number.as_tuple().digits, int(number.as_tuple().exponent), number.is_signed())
+    return _written(context.create_decimal(Decimal(text)).normalize(context))
 
 
-def plain(digits: tuple[int, ...], power: int, negative: bool = False) -> str:
-    """Digits times 10^power as text, with an exponent where it is short."""
-    text, top = "".join(map(str, digits)), power + len(digits) - 1
-    if not text.strip("0"):
-        return "0"
-    if not -4 <= top < 12:
-        shown = f"{text[0]}.{text[1:]}".rstrip(".") + f"e{top}"
-    elif power >= 0:
-        shown = text + "0" * power
-    elif top >= 0:
-        shown = f"{text[: top + 1]}.{text[top + 1:]}"
-    else:
-        shown = "0." + "0" * (-top - 1) + text
-    return "-" * negative + shown
+def _written(number: Decimal) -> str:
+    """With an exponent where it is short."""
+    return format(number, "f" if not number or -4 <= number.adjusted() < 12 else "e").replace("e+", "e")
 
 
 def round_step(least: Fraction) -> Fraction:
@@ -112,9 +99,6 @@ def round_step(least: Fraction) -> Fraction:
 
 def as_decimal(number: Fraction, significant: int = 6) -> str:
     """A fraction as a decimal of so many digits, with "about" where that is not exact."""
-    from decimal import Context, Decimal, Inexact
-
     context = Context(prec=significant, Emin=-10**9, Emax=10**9)
     value = context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(context)
-    shown = plain(value.as_tuple().digits, int(value.as_tuple().exponent), value.is_signed())
-    return f"about {shown}" if context.flags[Inexact] else shown
+    return "about " * context.flags[Inexact] + _written(value)

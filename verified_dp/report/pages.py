@@ -146,7 +146,7 @@ def _sentence(judged: Judged) -> str:
         return (f"What was run is not {claimed}-differentially private. {rounding}"
                 f"{capitalised(excess_words(judged.certificate))}; {least_claim_words(judged.certificate)}")
     proved = ("they prove no ε at this δ" if ends["upper"] == "inf"
-              else f"the smallest ε at this δ that they prove is {_proved(ends)}")
+              else f"the smallest ε at this δ that they prove is {rounded(ends['upper'], 6, up=True)}")
     return (f"These bounds neither prove nor refute {claimed}: {proved}. "
             f"{capitalised(REASONS[reason(judged.certificate)])}")
 
@@ -160,10 +160,6 @@ def _readable(ends: Mapping[str, str]) -> dict[str, str]:
     """Two decimals, rounded outward where they are too long to be read."""
     return {side: text if len(text) < 25 else rounded(text, 18, up=side == "upper")
             for side, text in ends.items() if side != "order"}
-
-
-def _proved(ends: Mapping[str, str]) -> str:
-    return rounded(ends["upper"], 6, up=True)
 
 
 def _used(judged: Judged) -> dict[str, Any]:

@@ -6,9 +6,10 @@ short runs of eps, between which they are convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -22,8 +23,8 @@ from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.turns import contracted, turned_sums
 
-_REACH = 2.0
-"""A run of eps is so short that no bound of an error falls by more than a factor e^_REACH along it."""
+_REACH = 3.0
+"""By how much a bound of errors may differ along half of a run of eps."""
 
 Term = tuple[arb, int]
 """(s, j): the function s e^{-x_j eps}, s >= 0."""
@@ -63,8 +64,16 @@ def enclose_along(values: Any, epsilons: Sequence[Fraction]) -> list[Bounds]:
         from verified_dp.search import along_atoms  # of atoms and pieces alone
 
         found: list[Bounds] = getattr(along_atoms, _ATOMS[name])(values, epsilons)
-        return found
-    return [values.delta(epsilon) for epsilon in epsilons]
+    else:
+        found = [values.delta(epsilon) for epsilon in epsilons]
+    return with_one_budget(found)
+
+
+def with_one_budget(found: Sequence[Bounds]) -> list[Bounds]:
+    """The same bounds, each with the largest share of every source of error in any of them."""
+    names = dict.fromkeys(name for one in found for name in one.budget)
+    budget = {name: largest([one.budget.get(name, arb(0)) for one in found]) for name in names}
+    return [replace(one, budget=budget) for one in found]
 
 
 _ATOMS = {"LatticeValues": "along_lattice", "ClosedFormValues": "along_closed_form"}
@@ -97,20 +106,25 @@ def _along_rays(values: RaysValues, epsilons: Sequence[Fraction]) -> list[Bounds
 
 @proved_by("T225-along")
 def _ray_sums(ray: RayValues, at: Sequence[arb]) -> list[acb]:
-    """Enclose the sums of a ray's terms times e^{-z eps}: a level's offsets are twice the last one's."""
-    phases, total = [[(-offset * x).exp() for x in at] for offset in ray.offsets], [acb(0)] * len(at)
+    """Enclose the sums of a ray's terms times e^{-z eps}: a level's offsets and stride are twice the last one's."""
+    many, (first, end) = len(ray.offsets), ray.levels[0].ends
+    phases = [[(-offset * x).exp() for x in at] for offset in ray.offsets[:(many + 1) // 2]]
+    phases += [[1 / phase for phase in row] for row in phases[:many // 2][::-1]]  # at the opposite offsets
+    halves = [(-(end - first) / (2 * len(ray.levels[0].middles)) * x).exp() for x in at]
+    starts, total = [(-ray.levels[0].middles[0] * x).exp() for x in at], [acb(0)] * len(at)
     for n, level in enumerate(ray.levels):
         phases = [[phase * phase for phase in row] for row in phases] if n else phases
-        first, stride = level.middles[0], level.ends[1] - level.ends[0]
-        leaps = all_powers([(-(stride * x) / len(level.middles)).exp() for x in at], len(level.middles))
-        starts = [(-first * x).exp() for x in at]
+        strides = [half * half for half in halves]
+        leaps = all_powers(strides, len(level.middles) + 1)
         if len(level.middles) > len(phases):
-            middles = [[start * leap for start, leap in zip(starts, row, strict=True)] for row in leaps]
+            middles = [[start * leap for start, leap in zip(starts, row, strict=True)] for row in leaps[:-1]]
             sums = contracted((level.terms.transpose() * acb_mat(middles)).tolist(), phases)
         else:
-            found = contracted((level.terms * acb_mat(phases)).tolist(), leaps)
+            found = contracted((level.terms * acb_mat(phases)).tolist(), leaps[:-1])
             sums = [start * one for start, one in zip(starts, found, strict=True)]
         total = [x + y for x, y in zip(total, sums, strict=True)]
+        starts = [start * leap * half for start, leap, half in zip(starts, leaps[-1], halves, strict=True)]
+        halves = strides
     return total
 
 
@@ -148,31 +162,44 @@ def errors_of_rays(values: RaysValues) -> Errors:
                           "panels": panels, "frequency_tail": beyond})
 
 
-def _runs(epsilons: Sequence[Fraction], reach: float) -> Iterator[tuple[int, int]]:
-    """(first, behind the last) of runs that are at most so long, about."""
-    first, places = 0, [float(epsilon) for epsilon in epsilons]
-    for i, place in enumerate(places):
-        if place - places[first] > reach:
-            yield first, i
-            first = i
-    yield first, len(places)
+def _runs(size: Callable[[int], dict[str, arb]], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """(first, last) of runs at whose ends the sum of the errors is at most _REACH times that in the middle.
+
+    The last eps of one is the first of the next, or comes after (first, first), where neighbours differ by more.
+    """
+    middle = (first + last) // 2
+    before, inside, after = (sum(size(i).values(), arb(0)) for i in (first, middle, last))
+    if before.max(after) <= _REACH * inside:
+        yield first, last
+    elif last - first <= 1:
+        yield first, first
+    else:
+        yield from _runs(size, first, middle)
+        yield from _runs(size, middle, last)
 
 
 @proved_by("T225-along", "T33-sum-and-errors")
 def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Errors, least: arb) -> list[Bounds]:
-    """The bounds at each eps: a run's errors are the larger ones of those at its first eps and at the next one's."""
-    found, top = list[Bounds](), len(totals) - 1
-    runs = list(_runs(epsilons, _REACH / max(*map(float, errors.rates), 1e-300))) if totals else []
+    """The bounds at each eps: a run's errors are the larger ones of those at its first and its last eps.
+
+    A run answers the eps before the first one of the next, which are none behind its own last.
+    """
+    found = list[Bounds]()
+
+    @cache
+    def size(i: int) -> dict[str, arb]:
+        return errors.bound(ball(epsilons[i]))
+
     with ctx.workprec(BOUND_BITS):
-        ends = {min(i, top) for run in runs for i in run}  # exact: integers
-        sizes = {i: errors.bound(ball(epsilons[i])) for i in ends}
-    for first, end in runs:
+        top = len(totals) - 1
+        runs = [*(_runs(size, 0, top) if top > 0 else ()), *([(top, top)] if totals else [])]
+    for (first, last), (end, _) in pairwise([*runs, (len(totals), 0)]):
         with ctx.workprec(BOUND_BITS):
-            right = sizes[min(end, top)]  # exact: integers
-            both = {name: size.max(right[name]) for name, size in sizes[first].items()}
-            around = sum((size for name, size in both.items() if name not in errors.above_only), arb(0))
+            both = {name: one.max(size(last)[name]) for name, one in size(first).items()}
+            around = sum((one for name, one in both.items() if name not in errors.above_only), arb(0))
             under = around + sum((both[name] for name in errors.above_only if name in both), arb(0))
-        budget = {**both, "rounding": largest([total.rad() for total in totals[first:end]])}
+        own = totals[first:end]
+        budget = {**both, "rounding": largest([total.rad() for total in own])}
         found += [Bounds(lower_end(total - under).max(least).max(arb(0)), upper_end(total + around).min(arb(1)), budget)
-                  for total in totals[first:end]]
+                  for total in own]
     return found

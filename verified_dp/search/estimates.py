@@ -28,7 +28,7 @@ from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.planners.table import has_contour
 from verified_dp.search.saddle import Saddle, choose_saddle, saddle_at
-from verified_dp.search.sketch import Enumerated, Sketch, TwoSteps, choose_sketch
+from verified_dp.search.sketch import Sketch, choose_sketch
 
 if TYPE_CHECKING:
     from verified_dp.search.allocation import EpochModel
@@ -50,8 +50,6 @@ LEAST_GAP = 0.02
 """By how much two orders' logarithms are taken to differ at least."""
 _INTEGRAL_BITS = 10
 """Of an integral in place of an estimate."""
-VERY_FEW, FEW_POINTS = 4, 500
-"""Steps of which all outcomes are listed where one of them has no more than so many."""
 NEAR_JUMP = 7.0
 """Where log delta by one large loss is less by no more, both are rough."""
 NEAR = 1.5
@@ -65,7 +63,7 @@ class Estimates:
         self.loss = loss
         self.shown: tuple[Fraction, float] | None = None  # eps, and log delta there, where that is known
         self.beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
-        self._sketch: tuple[float, Sketch | TwoSteps] | None = None  # the last one, and where
+        self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
 
     @cached_property
@@ -166,8 +164,7 @@ class Estimates:
             rough = saddle_at(self.model, as_float(epsilon), start).log_delta
             if rough < beside - LEAST_GAP:
                 return rough
-        known = math.nan if self._enumerated is None else self._enumerated.log_delta(as_float(epsilon))
-        return self.saddle(epsilon, self.tilt or start).log_delta if math.isnan(known) else known
+        return self.saddle(epsilon, self.tilt or start).log_delta
 
     @cached_property
     def _integral(self) -> ClosedFormValues | None:
@@ -196,20 +193,10 @@ class Estimates:
         """Whether there is a sketch."""
         return self._sketch is not None
 
-    @cached_property
-    def _enumerated(self) -> Enumerated | None:
-        """All outcomes, where steps are very few and each has few of them."""
-        steps = sum(count for _, count in self.loss.parts)
-        if not 1 < steps <= VERY_FEW or self.loss.mean_shift_squared or not all(
-                law.lists(10**9) for law, _ in self.loss.parts):
-            return None
-        laws = [(law.points, law.log_masses) for law, count in self.lattice_model.parts for _ in range(int(count))]
-        return Enumerated.of(laws) if all(len(points) <= FEW_POINTS for points, _ in laws) else None
-
-    def sketch(self, epsilon: Fraction) -> Sketch | TwoSteps | Enumerated | None:
+    def sketch(self, epsilon: Fraction) -> Sketch | None:
         """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""
         if not self.has_contour:
-            return self._enumerated
+            return None
         where = as_float(epsilon)
         if self._sketch is None or not abs(self._sketch[0] - where) * self._sketch[1].tilt < NEAR:
             saddle, jump = self.saddle(epsilon), self.log_jump(epsilon) if self.few else -math.inf

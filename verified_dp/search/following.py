@@ -27,7 +27,7 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Undecided, Unsupported
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Witness
-from verified_dp.search.along import enclose_along
+from verified_dp.search.along import enclose_along, with_one_budget
 from verified_dp.search.answer import Answer, is_narrow, width_bits
 from verified_dp.search.deadline import Budget, OutOfTime
 from verified_dp.search.estimates import LARGEST_TILT, ROUGH
@@ -51,8 +51,8 @@ MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
 PER_TERM, EACH = 2e-7, 0.05
 """Seconds for one term of a sum at one eps, and for each eps, where a question of its own may take as many."""
-RATIO = 30.0
-"""How many times the first eps the last one may be for one pair of rays."""
+RATIO, FEW_TIMES = 30.0, 16.0
+"""How many times the first eps the last one may be for one pair of rays; the largest sum of least losses, for all."""
 FARTHER = 30.0
 """By how much less log delta is held to be where it was lost in its error."""
 
@@ -71,10 +71,12 @@ class Served(NamedTuple):
 
 def _bounds_along(answer: Answer, epsilons: Sequence[Fraction]) -> list[Bounds]:
     """What the answer says of each of these growing eps."""
+    if not epsilons:
+        return []
     if answer.ends is None:
         with suppress(Undecided):
             return enclose_along(answer.values, epsilons)
-    return [answer.at(epsilon).bounds for epsilon in epsilons]
+    return with_one_budget([answer.at(epsilon).bounds for epsilon in epsilons])
 
 
 class Following(OneDirection):
@@ -162,7 +164,7 @@ class Following(OneDirection):
                 answer = self.evaluate(epsilons[0], ClosedFormWitness(math.ceil(2 * bits) + 40))
                 self._served.append(Served(as_float(epsilons[0]), as_float(epsilons[-1]), answer))
             return
-        if direct_parts(self.loss) or not self.has_contour:
+        if not self.has_contour or (end and direct_parts(self.loss)):
             return
         parts = self._groups([epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest])
         with suppress(OutOfTime, Unsupported):
@@ -178,6 +180,8 @@ class Following(OneDirection):
         if not (self.few and epsilons and least < math.inf) or self.loss.order == "add":
             return [epsilons]
         ends, most = [0.0, *map(as_float, epsilons)], as_float(epsilons[-1])
+        if most <= FEW_TIMES * least:
+            return [epsilons]
         many = max(math.ceil(math.log(max(most / least, 1.0)) / math.log(RATIO)), 1) if least > 0 else 0
         cuts = [bisect_left(ends, most * (least / most) ** (i / many)) - 1 for i in range(many, -1, -1)] if many else []
         places = [0, *(max(cut, 0) for cut in cuts[:-1]), len(epsilons)]
@@ -210,7 +214,8 @@ class Following(OneDirection):
             reached = min(map(width_bits, bounds))
             if reached >= bits or reached < before + 1:
                 self._served.append(Served(as_float(part[0]), as_float(part[-1]), found))
-                break
+                wide = [i for i, one in zip(stretch.places, bounds, strict=True) if width_bits(one) < bits]
+                return [part[:wide[-1] + 1]] if wide and wide[-1] < stretch.places[-1] else []
             wanted, before = wanted + (bits - reached) / 2, reached
             stretch = replace(stretch, logs=np.array([self._known(part[i], log, one) for i, log, one in zip(
                 stretch.places, stretch.logs.tolist(), bounds, strict=True)]))
@@ -254,6 +259,8 @@ class Following(OneDirection):
         model, start = self.float_model, as_float(part[0])
         saddles = [stretch.saddle(tilt, saddle_at(model, start, tilt).curvature) for tilt in (tilts.line, tilts.path)]
         line = plan_line(model, start, saddles[0], bits, length=stretch.length)
+        if line.bits < bits - SPARE:  # what does not decay is bounded by the sum, which has to lose little
+            line = plan_line(model, start, saddles[1], bits, length=stretch.length)
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds + len(part) * line.count * PER_TERM
         if line.seconds > SLOW_LINE and saddles[1].tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):

@@ -32,10 +32,12 @@ def dyadic(value: float, bits: int = 24) -> Fraction:
 
 def as_float(epsilon: Fraction) -> float:
     """eps for the search, cut to +-1e300."""
+    top, bottom = epsilon.as_integer_ratio()
     try:
-        return min(max(float(epsilon), -1e300), 1e300)
+        found = top / bottom
     except OverflowError:
-        return 1e300 if epsilon > 0 else -1e300
+        return 1e300 if top > 0 else -1e300
+    return found if -1e300 < found < 1e300 else math.copysign(1e300, found)
 
 
 _SHARES = np.array([0.03, 0.05, 0.08, 0.13, 0.2, 0.28, 0.37, 0.46, 0.55, 0.65, 0.75, 0.82, 0.88, 0.94, 1.0])

@@ -143,12 +143,6 @@ class FloatLoss:
         return [part for family in self.families for part in family.parts]
 
     @property
-    def is_two(self) -> bool:
-        """Whether it is two steps of one sampled Gaussian, and nothing else."""
-        alone = len(self.parts) == 1 and not (self.direct or self.revealed or self.mean_shift_squared)
-        return alone and self.parts[0][1] == 2 and type(self.parts[0][0]) is FloatLaw
-
-    @property
     def ruled(self) -> list[FloatFamily]:
         """What takes a rule each."""
         return self.families + [family for one in self.revealed for family in one.families]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -22,8 +21,8 @@ MOST_CELLS = 400_000
 """Frequencies times places of at most two laws: beyond, the kernel is asked instead."""
 MOST_EXCESS = 20.0
 """Bits of doubles that a sum may lose for a tilt left of the saddle point."""
-_FINE, _NODES, _REACH = 160, 64, 11.0
-"""Points of an integral, those of two steps, and how many deviations these reach."""
+_FINE = 160
+"""Points of an integral."""
 _NOISE = 1e-11
 """A sum below this share of its largest term is lost in the rounding of doubles."""
 
@@ -55,96 +54,8 @@ class Sketch:
             return float(np.exp(tilt * (epsilon - period) - self.log_scale)) / -math.expm1(-tilt * period)
 
 
-@dataclass(frozen=True)
-class TwoSteps:
-    """delta of two sampled Gaussian steps in the orders remove and add: the curve of one over the loss of the other."""
-
-    law: FloatLaw
-    tilt: float
-    closeness: ClassVar[float] = 1e-10
-
-    def log_delta(self, epsilon: float) -> float:
-        """By the losses up to half of eps, in the add order by those above (T227); nan where it is lost."""
-        law, half = self.law, epsilon / 2
-        sign, far = (1 if law.order == "remove" else -1), _REACH * law.s
-        with np.errstate(all="ignore"):
-            end = float(self._places(np.array([half]), sign)[0])
-            low, high = (-far, end) if sign > 0 else (end, max(end, 0.0) + far)
-            nodes, weights = gauss(_NODES)
-            t = low + (high - low) * (1 + nodes) / 2
-            base, loss = law.exponents(t)
-            above, below = self._tails(self._places(epsilon - loss, sign), sign)
-            (p,), (q,) = self._tails(np.array([end]), sign)
-            inner = (weights * np.exp(base) * (above - np.exp(epsilon - loss) * below)).sum() * (high - low)
-            total = float(inner + sign * (p * p - math.exp(min(epsilon, 700.0)) * q * q))
-        return math.log(total) if 1e-12 < total < math.inf else math.nan
-
-    def _places(self, losses: np.ndarray, sign: int) -> np.ndarray:
-        """Where the noise has these losses."""
-        shares = np.expm1(sign * np.minimum(losses, 700.0)) / self.law.q + 1
-        return np.asarray(sign * (self.law.variance * np.log(np.maximum(shares, 0.0)) + 0.5))
-
-    def _tails(self, places: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
-        """The P and the Q mass right of places."""
-        law = self.law
-        plain, moved = (np.array([math.erfc(at) for at in ((places - mean) / (law.s * math.sqrt(2))).tolist()]) / 2
-                        for mean in (0, sign))
-        mixed = (1 - law.q) * plain + law.q * moved
-        return (mixed, plain) if sign > 0 else (plain, mixed)
-
-
-@lru_cache(maxsize=4)
-def gauss(points: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rule on [-1, 1]."""
-    return np.polynomial.legendre.leggauss(points)
-
-
-@dataclass(frozen=True)
-class Enumerated:
-    """delta of few steps from all their outcomes: half of the steps against the sorted losses of the others."""
-
-    losses: np.ndarray
-    masses: np.ndarray
-    sorted_losses: np.ndarray
-    above: np.ndarray
-    below: np.ndarray
-    closeness: ClassVar[float] = 1e-9
-
-    @classmethod
-    def of(cls, laws: list[tuple[np.ndarray, np.ndarray]]) -> Enumerated:
-        """Of (losses, log masses) of every step."""
-        halves = []
-        for own in (laws[::2], laws[1::2]):
-            losses, logs = np.zeros(1), np.zeros(1)
-            for points, masses in own:
-                near = masses > _FAINT
-                losses, logs = np.add.outer(losses, points[near]).ravel(), np.add.outer(logs, masses[near]).ravel()
-                seen = logs > _FAINT
-                losses, logs = losses[seen], logs[seen]
-            halves.append((losses, np.exp(logs)))
-        (losses, masses), (more, others) = halves[::-1]
-        order = np.argsort(more)
-        more, others = more[order], others[order]
-        above, below = (np.append(np.cumsum(one[::-1])[::-1], 0.0) for one in (others, others * np.exp(-more)))
-        return cls(losses, masses, more, above, below)
-
-    def log_delta(self, epsilon: float) -> float:
-        """log delta(eps); nan where it is lost in the rounding of doubles."""
-        rest = np.minimum(epsilon - self.losses, 700.0)
-        places = np.searchsorted(self.sorted_losses, rest, "right")
-        above = self.masses @ self.above[places]
-        total = float(above - self.masses @ (np.exp(rest) * self.below[places]))
-        return math.log(total) if total > _NOISE * above else math.nan
-
-
-_FAINT = -37.0
-"""log of masses that are left out."""
-
-
-def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | TwoSteps | None:
+def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | None:
     """A sketch near eps; None where a law has no model of its transform, or the sum would be long."""
-    if loss.is_two and loss.parts[0][0].order != "symmetric":
-        return TwoSteps(loss.parts[0][0], saddle.tilt)
     if loss.direct:
         return None
     near = saddle

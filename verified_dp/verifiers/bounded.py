@@ -39,10 +39,12 @@ def verify_bounded(data: bytes, *, seconds: float = SECONDS, megabytes: int = ME
 def check_and_files(data: bytes, *, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> tuple[Check, list[str]]:
     """The same, with the paths of all files of the trusted package `core` that the process had loaded at its end."""
     limit = max(1, round(seconds))
+    # the same modules are found as here, and none beside the working directory's files
+    found_here = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-P", "-m", _MODULE, str(limit), str(megabytes)]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_SLOWEST * limit, check=False,
-                              env=_environment())
+                              env=found_here)
     except subprocess.TimeoutExpired:
         raise _needs(f"{limit} s", "--max-seconds") from None
     if done.returncode == 0:
@@ -59,11 +61,6 @@ def check_and_files(data: bytes, *, seconds: float = SECONDS, megabytes: int = M
 
 def _needs(limit: str, option: str) -> Unsupported:
     return Unsupported(f"checking it needs more than {limit}; {option} allows more", "certificate")
-
-
-def _environment() -> dict[str, str]:
-    """The same modules are found as here, and none beside the working directory's files."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def _limit(seconds: int, megabytes: int) -> None:

@@ -22,8 +22,11 @@ from flint import arb, ctx
 from verified_dp.core.engines.exact import has_rational_end
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
 from verified_dp.core.families.batches.mechanism import WithoutReplacement
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian, DiscreteLaplace
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
-from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
+from verified_dp.core.families.guarantees.orders import RenyiLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
@@ -86,8 +89,8 @@ TRUST_LOSSES = (
 TRUST_SAMPLED = (
     "Every law of the part was found above the step's own by the program, or one event bounds them all "
     "(sampled_gaussian_private, gaussians_replace_private, fixed_batch_private, shifted_private, "
-    "gaussian_private, gaussian_replace_private, gaussian_group_private, "
-    "gdp_private, zcdp_private, mixed_private and guarantees_private in proofs/coq: in any dimension, normal noise on "
+    "gaussian_private, gaussian_replace_private, gaussian_group_private, gdp_private, zcdp_private, renyi_private, "
+    "mixed_private and guarantees_private in proofs/coq: in any dimension, normal noise on "
     "sums of contributions of norm at most 1, or without sampling any queries that differ by at most the stated norm; "
     "and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test "
     "exist as iterated Riemann integrals, is proved of continuous tests and of boxes where all steps are Gaussian and "
@@ -100,8 +103,8 @@ TRUST_REFUTED = (
     "There are two data sets that differ in one record, a query of norm at most 1 in any dimension and an event of all "
     "outputs, whose probabilities exist as iterated Riemann integrals and differ by what the program found, so that "
     "what is stated of the steps does not make them private as claimed (sampled_gaussian_not_private, the same with "
-    "zero and replace, gaussian_not_private, gaussian_replace_not_private; laplace_not_private, of a number that a "
-    f"record changes by as much as is stated; in proofs/coq). Trusted: {PROGRAM}"
+    "zero and replace, gaussian_not_private, gaussian_replace_not_private; laplace_not_private, discrete_not_private, "
+    f"of a number that a record changes by as much as is stated; in proofs/coq). Trusted: {PROGRAM}"
 )
 """... and bounded from below."""
 TRUST_ATTAINED = (
@@ -352,7 +355,7 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
     yield f"bound {part.bound}"
     steps = [compared_step(part, law) for law in laws]
     yield f"order-{next((step.order for step in steps if step), 'none')}"
-    yield from (step.told() if step else "given" for step in steps)
+    yield from (step.told(part.epsilon) if step else "given" for step in steps)
 
 
 def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
@@ -440,17 +443,21 @@ def verify_formal(document: Document, checker: Program | None = None) -> Check:
 def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[FormalPart], *, refuted: bool) -> bool:
     """Whether the Coq theorems speak of the mechanism, by the losses of its steps.
 
-    Gaussians, none sampled, for groups too; all sampled; all on batches of a fixed size; one mu-GDP step; zCDP. From
-    below: plain ones by one event alone, and sampled ones; Laplace noise of one scale on a number.
+    Gaussians, none sampled, for groups too; all sampled; all on batches of a fixed size; one mu-GDP step; Renyi
+    divergences. From below: plain Gaussians by one event alone, and sampled ones; Laplace noise of one scale on a
+    number; discrete noise on one.
     """
     steps = [step for step, _ in spec.composition.parts]
     if all(isinstance(step, Gaussian) for step in steps):
         return not (refuted and any(part.kinds for part in parts))
+    if all(type(step) in (DiscreteLaplace, DiscreteGaussian) for step in steps):
+        return refuted
     if all(type(step) is Laplace for step in steps):
         return refuted and len({step.scale for step in steps if type(step) is Laplace}) == 1
     grouped = all(isinstance(step, Grouped) and isinstance(step.mechanism, Gaussian) for step in steps)
     told = [(type(step), count) for step, count in spec.composition.parts] == [(GaussianDP, 1)]
-    if grouped or told or all(isinstance(step, ZCDP) for step in steps):
+    known = all(isinstance(law, ZCDPLoss | RenyiLoss) for loss in losses.values() for law, _ in loss.laws)
+    if grouped or told or (known and all(isinstance(step, ZCDP | Renyi) for step in steps)):
         return not refuted
     beside = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
     if all(isinstance(step, WithoutReplacement) for step in steps):

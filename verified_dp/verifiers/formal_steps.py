@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
-from math import isqrt, lcm
+from itertools import accumulate, pairwise
+from math import ceil, isqrt, lcm
 
 from flint import arb, ctx
 
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
-from verified_dp.core.families.discrete.mechanism import DiscreteLaplace
-from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian, DiscreteLaplace
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.orders import RenyiLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
-from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.kernel.balls import ball, integer_above, normal_tail
 from verified_dp.core.kernel.composition import Relation, Spec
 from verified_dp.core.kernel.gaussian import GaussianLoss
@@ -27,7 +30,7 @@ from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian
 
 DIRECTIONS = ("remove", "add")
-HINTED = ("sampled", "replaced", "batch", "guarantee", "laplace", "outputs", "zcdp")
+HINTED = ("sampled", "replaced", "batch", "guarantee", "laplace", "outputs", "discrete", "zcdp")
 """How rows of steps begin, which have hints at their end."""
 MAX_KINDS = 64
 """Of steps in a formal part."""
@@ -74,7 +77,7 @@ class GaussianStep:
         yield from [*self.probability.as_integer_ratio(), *self.noise.as_integer_ratio()]
         yield from [bits, bits // 2, _end(bits), tests]
 
-    def told(self) -> str:
+    def told(self, epsilon: Fraction) -> str:
         """What the program prints of it, before the hints."""
         q, sigma = self.probability, self.noise
         return f"{self.word}-{self.order} {q.numerator} {q.denominator} {sigma.numerator} {sigma.denominator}"
@@ -171,22 +174,29 @@ class GuaranteeStep:
     weights: tuple[tuple[int, int], ...] = ()
 
     def is_known(self, side: str, *, by_law: bool) -> bool:
-        """Laws from above, Laplace noise's too from below, as are points of outputs and of what is not sampled."""
+        """Laws from above, those of noise also from below, as are points of outputs and of what is not sampled."""
         if side == "above" or by_law:
-            return by_law and (side == "above" or (self.source == "laplace" and self.probability == 1))
+            noisy = self.source not in ("guarantee", "outputs")
+            return by_law and (side == "above" or (noisy and self.probability == 1))
         return self.source == "outputs" or (self.source == "guarantee" and self.probability == 1)
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series."""
-        bits = _compared_bits((low + count) * step, bits)
+        spare = _SPARE_BITS if side == "below" else 0  # grids end a little before the largest loss
+        bits = _compared_bits((low + count) * step, bits + spare)
         yield self.source
-        yield from [*self._numbers(), bits, bits // 2]
+        yield from [*self._numbers(), *self._hints(side, [index * step for index in range(low, low + count)], bits)]
+        yield from [bits, bits // 2]
+
+    def _hints(self, side: str, places: Sequence[Fraction], bits: int) -> Iterator[int]:
+        """Others."""
+        return iter(())
 
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
         """The same for one point of the curve."""
         return self.words("", 1, 0, epsilon, bits)
 
-    def told(self) -> str:
+    def told(self, epsilon: Fraction) -> str:
         """What the program prints of it, before the hints."""
         return f"{self.source}-{self.order} {' '.join(map(str, self._numbers()))}"
 
@@ -195,6 +205,45 @@ class GuaranteeStep:
             yield from number.as_integer_ratio()
         if self.weights:
             yield from [len(self.weights), *(p for p, _ in self.weights), *(q for _, q in self.weights)]
+
+
+@dataclass(frozen=True)
+class DiscreteStep(GuaranteeStep):
+    """Noise of mass ~ e^(-epsilon |k|), or e^(-epsilon k^2), on a whole number that one record changes by `shift`."""
+
+    shift: int = 1
+
+    def _numbers(self) -> Iterator[int]:
+        yield from super()._numbers()
+        yield self.shift
+
+    def _hints(self, side: str, places: Sequence[Fraction], bits: int) -> Iterator[int]:
+        """How far a window reaches, of 2^-bits about outside; below, events up to a number: as for a Gaussian."""
+        far, square = Fraction(7 * bits, 10) / self.epsilon, self.source == "discrete-gaussian"
+        reach = self.shift + 1 + (isqrt(ceil(far)) if square else ceil(far))
+        tests = list(self._events(places, reach, bits)) if side == "below" else []
+        yield from [reach, len(tests), *tests]
+
+    def _events(self, places: Sequence[Fraction], reach: int, bits: int) -> Iterator[int]:
+        """As T27 chooses them."""
+        first, square = -reach - self.shift, self.source == "discrete-gaussian"
+        with ctx.workprec(bits + 64):
+            masses = ((-ball(self.epsilon * (k * k if square else abs(k)))).exp() for k in range(first, reach + 1))
+            sums = list(accumulate(masses))
+
+            def last(loss: Fraction) -> int:
+                """The largest number whose loss is more."""
+                twice = self.shift - loss / (self.epsilon * (self.shift if square else 1))
+                found = ceil(twice / 2) - 1
+                return reach if found >= (reach if square else self.shift) else max(found, -reach)
+
+            yield last(places[0])
+            for place, end in pairwise([*places, 2 * places[-1] - places[-2]]):
+                for share in (Fraction(1, 2), 1 - Fraction(1, 2**40)):
+                    test = last(place + share * (end - place))
+                    if sums[test - first] >= ball(end).exp() * sums[test - self.shift - first]:
+                        break
+                yield test
 
 
 @dataclass(frozen=True)
@@ -212,14 +261,15 @@ class ZCDPSteps:
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: the moment, bits, terms of a series."""
         yield "zcdp"
-        for number in (self.rho, self.xi, self.best_moment(epsilon)):
-            yield from number.as_integer_ratio()
+        yield from [*self._numbers(epsilon), *self.best_moment(epsilon).as_integer_ratio()]
         yield from [bits + _SPARE_BITS, bits // 2]
 
-    def told(self) -> str:
+    def told(self, epsilon: Fraction) -> str:
         """What the program prints of it, before the hints."""
-        ratios = (f"{number.numerator} {number.denominator}" for number in (self.rho, self.xi))
-        return f"zcdp-{self.order} {' '.join(ratios)}"
+        return f"zcdp-{self.order} {' '.join(map(str, self._numbers(epsilon)))}"
+
+    def _numbers(self, epsilon: Fraction) -> tuple[int, ...]:
+        return (*self.rho.as_integer_ratio(), *self.xi.as_integer_ratio())
 
     def best_moment(self, epsilon: Fraction) -> Fraction:
         """About the l > 0 that bounds delta(epsilon) best, in sixteenths: (2l+1) rho + log(l/(l+1)) = eps - xi."""
@@ -233,9 +283,41 @@ class ZCDPSteps:
 
     def bound(self, epsilon: Fraction) -> arb:
         """Enclose l^l / (1+l)^(1+l) e^(l (xi + rho (l+1)) - l eps) at that l."""
-        power = ball(self.best_moment(epsilon))
-        exponent = power * (ball(self.xi) + ball(self.rho) * (power + 1) - ball(epsilon))
-        return (exponent + power * power.log() - (1 + power) * (1 + power).log()).exp()
+        power = self.best_moment(epsilon)
+        return bound_by_moment(power, power * (self.xi + self.rho * (power + 1) - epsilon))
+
+
+@dataclass(frozen=True)
+class RenyiSteps(ZCDPSteps):
+    """The same of single orders 1 + l: corners are (l, l times the sum of the divergences); rho and xi are 0."""
+
+    corners: tuple[tuple[Fraction, Fraction], ...] = ()
+
+    def _numbers(self, epsilon: Fraction) -> tuple[int, ...]:
+        power = self.best_moment(epsilon)
+        return (0, 1, *(dict(self.corners)[power] / power).as_integer_ratio(), *power.as_integer_ratio())
+
+    def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
+        """As above, but the moment is no hint."""
+        yield "zcdp"
+        yield from [*self._numbers(epsilon), bits + _SPARE_BITS, bits // 2]
+
+    def best_moment(self, epsilon: Fraction) -> Fraction:
+        """The one of the corners that bounds delta(epsilon) best, as far as double precision tells."""
+        return min((corner[0] for corner in self.corners), key=lambda power: float(self._at(power, epsilon).log()))
+
+    def bound(self, epsilon: Fraction) -> arb:
+        """Enclose l^l / (1+l)^(1+l) e^(f - l eps) at that corner (l, f)."""
+        return self._at(self.best_moment(epsilon), epsilon)
+
+    def _at(self, power: Fraction, epsilon: Fraction) -> arb:
+        return bound_by_moment(power, dict(self.corners)[power] - power * epsilon)
+
+
+def bound_by_moment(power: Fraction, exponent: Fraction) -> arb:
+    """Enclose l^l / (1+l)^(1+l) e^exponent."""
+    one, more = ball(power), ball(power + 1)
+    return (ball(exponent) + one * one.log() - more * more.log()).exp()
 
 
 KnownStep = GaussianStep | GuaranteeStep | ZCDPSteps
@@ -311,11 +393,25 @@ def _laplace(law: LaplaceLoss, order: str, side: str, bits: int) -> GuaranteeSte
 
 
 @stepped.register
-def _sampled_laplace(law: SampledLaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    known = order in DIRECTIONS and law.order == order
-    if known and isinstance(law.base, LaplaceLoss) and law.probability:
-        return GuaranteeStep(order, law.probability, law.base.ratio, Fraction(0), "laplace")
-    return None
+def _discrete_laplace(law: DiscreteLaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    known = order if order in DIRECTIONS else DIRECTIONS[0]
+    return DiscreteStep(known, Fraction(1), 1 / law.scale, Fraction(0), "discrete-laplace", shift=law.sensitivity)
+
+
+@stepped.register
+def _discrete_gaussian(law: DiscreteGaussianLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    known, rate = order if order in DIRECTIONS else DIRECTIONS[0], 1 / (2 * law.sigma_squared)
+    return DiscreteStep(known, Fraction(1), rate, Fraction(0), "discrete-gaussian", shift=law.sensitivity)
+
+
+@stepped.register
+def _sampled_noise(law: SampledLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    """Of these kinds, at the rate."""
+    if order not in DIRECTIONS or law.order != order or not law.probability:
+        return None
+    known = isinstance(law.base, LaplaceLoss | DiscreteGaussianLoss)
+    step = stepped(law.base, order, side, bits) if known else None
+    return replace(step, probability=law.probability) if isinstance(step, GuaranteeStep) else None
 
 
 @stepped.register
@@ -324,13 +420,26 @@ def _zcdp(law: ZCDPLoss, order: str, side: str, bits: int) -> ZCDPSteps | None:
     return ZCDPSteps(order if order in DIRECTIONS else DIRECTIONS[0], law.rho, law.xi)
 
 
+@stepped.register
+def _renyi(law: RenyiLoss, order: str, side: str, bits: int) -> ZCDPSteps | None:
+    """All steps in one, by their common orders."""
+    return RenyiSteps(order if order in DIRECTIONS else DIRECTIONS[0], Fraction(0), Fraction(0), law.corners)
+
+
 def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
-    """zCDP steps as one, where there are no others (zcdp_private in proofs/coq); else the laws as they are."""
+    """Steps known by Renyi divergences as one, where there are no others (zcdp_private, renyi_private), else as is."""
     found = [(law, count) for law, count in laws if isinstance(law, ZCDPLoss)]
-    if not found or len(found) != len(laws):
+    listed = [(dict(law.corners), count) for law, count in laws if isinstance(law, RenyiLoss)]
+    if not laws or len(found) + len(listed) != len(laws):
         return laws
     rho = sum((count * law.rho for law, count in found), Fraction(0))
-    return ((ZCDPLoss(rho, found[0][0].order, sum((count * law.xi for law, count in found), Fraction(0))), 1),)
+    xi = sum((count * law.xi for law, count in found), Fraction(0))
+    if not listed:
+        return ((ZCDPLoss(rho, found[0][0].order, xi), 1),)
+    common = sorted(set.intersection(*(set(corners) for corners, _ in listed)))
+    corners = tuple((power, power * (xi + rho * (power + 1)) + sum(count * one[power] for one, count in listed))
+                    for power in common)
+    return ((RenyiLoss(corners), 1),) if corners else laws
 
 
 # ---------- what is stated of the steps ----------
@@ -339,23 +448,24 @@ def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
 def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
     """Laws above steps of which mixed_private, guarantees_private and gaussians_replace_private in proofs/coq speak.
 
-    Gaussians, one by one; Laplace noise on one number; finitely many outputs; mechanisms of which a guarantee is
-    stated. Where the claimed delta is 0 only the largest losses matter, and steps with bounded ones count as a
-    guarantee. Sampled or Gaussian steps: one record more or less. Gaussians, some sampled, also
-    replaced. Gaussians of one kind: none (see T15).
+    Gaussians, one by one; Laplace or discrete noise on one number; finitely many outputs; mechanisms of which a
+    guarantee is stated. Where the claimed delta is 0 only the largest losses matter, and steps with bounded ones count
+    as a guarantee. Sampled or Gaussian steps: one record more or less. Gaussians, some sampled, also replaced.
+    Gaussians of one kind: none (see T15).
     """
     steps, pure = spec.composition.parts, spec.claim is not None and spec.claim.delta == 0
     found: dict[Law, int] = {}
     for step, count in steps:
         inner, share = (step.mechanism, step.probability) if isinstance(step, PoissonSampled) else (step, Fraction(1))
         law = _stated(inner, share, order, pure=pure)
-        if law is None or (order not in DIRECTIONS and isinstance(law, SampledAtomicLoss | SampledLaplaceLoss)):
+        if law is None or (order not in DIRECTIONS and isinstance(law, SampledAtomicLoss | SampledLoss)):
             return ()
         found[law] = found.get(law, 0) + count
     kinds, neighbours = {type(law) for law in found}, (Relation.REMOVE, Relation.ADD, Relation.ADD_OR_REMOVE)
     merged = kinds in ({GaussianLoss}, {SampledGaussianLoss})
     replaced = spec.relation is Relation.REPLACE and kinds == {GaussianLoss, SampledGaussianLoss}
-    known = kinds <= {OddsLoss, LaplaceLoss, FiniteLoss} or spec.relation in neighbours or replaced
+    alone = kinds <= {OddsLoss, FiniteLoss, LaplaceLoss, DiscreteLaplaceLoss, DiscreteGaussianLoss}
+    known = alone or spec.relation in neighbours or replaced
     return tuple(found.items()) if known and not merged and len(found) <= MAX_KINDS else ()
 
 
@@ -369,13 +479,22 @@ def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | N
         if share == 1:
             return GaussianLoss((4 if replaced else 1) / noise**2, order)
         return SampledGaussianLoss(share, noise, order) if share else None
-    if type(step) is Laplace and share and not pure:
-        noisy = LaplaceLoss(step.ratio)
-        return noisy if share == 1 else noisy.on_sample(share, order)
+    if type(step) in (Laplace, DiscreteLaplace, DiscreteGaussian) and share and not pure:
+        noisy = _noisy(step)
+        return noisy if share == 1 else noisy.on_sample(share, order) or SampledLoss(noisy, share, order)
     guarantee = _guaranteed(step, pure=pure)
     if guarantee is None or not share:
         return None
     return guarantee.in_order(order) if share == 1 else SampledAtomicLoss(guarantee, share, order)
+
+
+def _noisy(step: object) -> LaplaceLoss | DiscreteLaplaceLoss | DiscreteGaussianLoss:
+    if isinstance(step, DiscreteGaussian):
+        return DiscreteGaussianLoss(step.sigma_squared, step.sensitivity)
+    if isinstance(step, DiscreteLaplace):
+        return DiscreteLaplaceLoss(step.scale, step.sensitivity)
+    assert isinstance(step, Laplace)
+    return LaplaceLoss(step.ratio)
 
 
 def attained_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:

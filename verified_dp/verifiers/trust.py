@@ -44,13 +44,6 @@ def trusted(data: bytes, *, seconds: float = SECONDS, megabytes: int = MEGABYTES
     if not check.valid:
         return Trust(check, (), (), ())
     names = json.loads(data)["theorems"]  # valid: read under limits just now
-    return Trust(check, tuple((_shown(path), _lines(path)) for path in loaded), statements(names),
-                 not_proved_here(names))
-
-
-def _shown(path: str) -> str:
-    return Path(path).relative_to(_PACKAGE.parent).as_posix()
-
-
-def _lines(path: str) -> int:
-    return Path(path).read_bytes().count(b"\n")
+    files = tuple((path.relative_to(_PACKAGE.parent).as_posix(), path.read_bytes().count(b"\n"))
+                  for path in map(Path, loaded))
+    return Trust(check, files, statements(names), not_proved_here(names))

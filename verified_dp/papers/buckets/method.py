@@ -17,12 +17,10 @@ from typing import ClassVar
 from flint import ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
-from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.buckets.bounds import Buckets, compose, enclose_by_buckets, fill, widen
-from verified_dp.papers.paper import PaperAnswer
+from verified_dp.papers.paper import Method, PaperAnswer, Readers, whole
 from verified_dp.papers.prv.choose import choose_reach
 from verified_dp.search.deadline import Budget, check_time
 from verified_dp.search.lattice_model import LatticeModel
@@ -35,25 +33,18 @@ BITS = 80
 
 
 @dataclass(frozen=True)
-class BucketsAccountant:
+class BucketsAccountant(Method):
     """buckets: how many, half of them for losses below 0. width: of each at first; None: as one step needs."""
 
     name: ClassVar[str] = "buckets"
+    nothing: ClassVar[str] = "there is no loss to put into buckets"
+    readers: ClassVar[Readers] = {"buckets": whole(FEWEST, MOST, 4), "width": exact.positive}
     buckets: int = 2**13
     width: Fraction | None = None
 
-    def __post_init__(self) -> None:
-        if not FEWEST <= self.buckets <= MOST or self.buckets % 4:
-            raise InvalidInput("buckets.buckets", self.buckets, f"a multiple of 4 from {FEWEST} to {MOST}")
-        if self.width is not None:
-            object.__setattr__(self, "width", exact.positive(self.width, "buckets.width"))
-
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> BucketsCurve:
         """The curve of one order. Raises Unsupported where a step is known by its moments alone, or nothing depends."""
-        if loss.only_moments:
-            raise Unsupported(ONLY_MOMENTS)
-        if not loss.laws:
-            raise Unsupported("nothing depends on the data: there is no loss to put into buckets")
+        self.check(loss)
         return BucketsCurve(self, loss, epsilon)
 
     def compose(self, loss: ComposedLoss, epsilon: Fraction) -> Buckets:

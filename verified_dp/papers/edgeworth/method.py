@@ -18,13 +18,12 @@ from flint import arb
 from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.expansion_cells import HIGHEST
 from verified_dp.core.families.finite.atomic import AtomicLaw
-from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers.edgeworth.bounds import TwoTails
 from verified_dp.papers.edgeworth.choose import choose_tails
-from verified_dp.papers.paper import PaperAnswer
+from verified_dp.papers.paper import Method, PaperAnswer, Readers, one_of, whole
 from verified_dp.search.deadline import Budget
 from verified_dp.search.expansion import ExpansionCurve
 from verified_dp.search.one_direction import OneDirection
@@ -39,7 +38,7 @@ JUMPS = "; the loss takes separate values, and no expansion sees its jumps: the 
 
 
 @dataclass(frozen=True)
-class EdgeworthAccountant:
+class EdgeworthAccountant(Method):
     """order: of estimate and interval, 1 to 6 (None: the paper's 2, and whichever order is proved the narrowest).
 
     form: of the interval: proved, as `certify` takes it; or published, EEAI as printed, with Lemma 4.3 and its
@@ -49,21 +48,17 @@ class EdgeworthAccountant:
     order: int | None = None
     form: str = PROVED
     name: ClassVar[str] = "edgeworth"
+    nothing: ClassVar[str] = "there is no sum to expand"
+    readers: ClassVar[Readers] = {"form": one_of(FORMS), "order": whole(1, HIGHEST)}
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise InvalidInput("edgeworth.form", self.form, "one of " + ", ".join(FORMS))
+        super().__post_init__()
         if self.form == PUBLISHED and self.order not in (None, 1):
             raise InvalidInput("edgeworth.order", self.order, "1 with form=published, as in Lemma 4.3")
-        if self.order is not None and self.order not in range(1, HIGHEST + 1):
-            raise InvalidInput("edgeworth.order", self.order, f"an integer from 1 to {HIGHEST}")
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> EdgeworthCurve:
         """The curve of one order. Raises: Unsupported where a step's loss has no moments that can be enclosed."""
-        if not loss.laws:
-            raise Unsupported("nothing depends on the data: there is no sum to expand", "method")
-        if loss.only_moments:
-            raise Unsupported(ONLY_MOMENTS)
+        self.check(loss)
         return EdgeworthCurve(self, loss)
 
 

@@ -55,7 +55,8 @@ def choose_samples(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked
     model = float_loss(loss)
     saddle = choose_saddle(model, epsilon)
     target = saddle.log_delta - bits * math.log(2) - 3
-    c = _choose_tilt(model, epsilon, saddle.tilt, target) if asked.tilt is None else float(asked.tilt)
+    tilts = [share * saddle.tilt for share in _SHARES] if asked.tilt is None else [float(asked.tilt)]
+    c = min(tilts, key=lambda c: _least_period(model, epsilon, c, target))
     half_length = asked.half_length or dyadic(_least_period(model, epsilon, c, target) / 2, 12)
     period = 2 * float(half_length)
     right, left = _alias_exponents(model, epsilon, c, period)
@@ -75,11 +76,6 @@ def choose_samples(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked
     doubles = asked.bits is None and bits + lost + max(sizes) <= DOUBLE_BITS and fits(points)
     return SampleWitness(half_length, points, exact_tilt, ranges, near, far,
                          dyadic(right, 24), dyadic(left, 24), count, prec, doubles)
-
-
-def _choose_tilt(model: FloatLoss, epsilon: float, saddle: float, target: float) -> float:
-    """The share of the saddle point with the shortest period."""
-    return min((share * saddle for share in _SHARES), key=lambda c: _least_period(model, epsilon, c, target))
 
 
 def _exponents(model: FloatLoss, c: float) -> tuple[np.ndarray, np.ndarray]:
@@ -241,14 +237,19 @@ def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, tar
     return step, points * step / 2
 
 
-def window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float) -> tuple[float, float]:
-    """Exponents that bound what lies right and left of the window below e^-60 of the Chernoff bound at c, or best."""
+def window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float, target: float | None = None,
+                     lift: float = 0.0) -> tuple[float, float]:
+    """Exponents that bound what lies right and left of the window below e^target, or best.
+
+    target: 60 below the logarithm of the Chernoff bound at c where it is None. lift: of what is left of the window.
+    """
     right, k_right = moment_tables(model, c, 1)
     left, k_left = moment_tables(model, c, -1)
     wrapped = k_right - right * epsilon - (right - c) * 2 * half_length
     past = np.maximum(k_right - right * max(half_length, epsilon), wrapped)
-    target = float(k_right[0]) - c * epsilon - 60
-    return smallest_exponent(right, past, target), smallest_exponent(-left, k_left + left * half_length, target)
+    target = float(k_right[0]) - c * epsilon - 60 if target is None else target
+    before = k_left + (left - lift) * half_length
+    return smallest_exponent(right, past, target), smallest_exponent(-left, before, target)
 
 
 def smallest_exponent(exponents: np.ndarray, logs: np.ndarray, target: float) -> float:
@@ -337,8 +338,10 @@ def choose_published(loss: ComposedLoss, epsilon: float, digits: int, asked: tup
                      tilt: float) -> tuple[Published, Published]:
     """Algorithm 1 with n and with 2n points: L and n as asked, else n by doubling until (7.4) shows the digits."""
     half_length, points = asked[0] or wide_enough(loss, epsilon), asked[1] or FEWEST_PUBLISHED
-    while asked[0] is None and _log_tail(loss, half_length) > _log_delta(loss, epsilon) - digits * math.log(10):
-        half_length *= 2
+    if asked[0] is None:
+        goal = choose_saddle(float_loss(loss), epsilon).log_delta - digits * math.log(10)
+        while (tail := estimate_tail(loss, half_length)) and math.log(tail) > goal:
+            half_length *= 2
     most = MOST_POINTS if is_smooth(loss) else MOST_CELLS
     coarse, fine = publish(loss, half_length, points, tilt), publish(loss, half_length, 2 * points, tilt)
     place = dyadic(epsilon, 52)
@@ -349,16 +352,6 @@ def choose_published(loss: ComposedLoss, epsilon: float, digits: int, asked: tup
         points *= 2
         coarse, fine = fine, publish(loss, half_length, 2 * points, tilt)
     return coarse, fine
-
-
-def _log_tail(loss: ComposedLoss, half_length: Fraction) -> float:
-    """log of (7.3); -inf where it does not apply, or is too small for a double."""
-    tail = estimate_tail(loss, half_length)
-    return math.log(tail) if tail else -math.inf
-
-
-def _log_delta(loss: ComposedLoss, epsilon: float) -> float:
-    return choose_saddle(float_loss(loss), epsilon).log_delta
 
 
 def estimate_mesh(value: str, finer: str) -> float:

@@ -18,12 +18,11 @@ from typing import ClassVar
 
 from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.papers.densities import is_smooth
 from verified_dp.papers.fourier.bounds import FourierWitness, enclose_by_fourier, evaluate_fourier, narrow_by_monotony
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, enclose_by_samples, evaluate_samples
@@ -41,7 +40,7 @@ from verified_dp.papers.fourier.choose import (
     publish,
     wide_enough,
 )
-from verified_dp.papers.paper import PaperAnswer
+from verified_dp.papers.paper import Method, PaperAnswer, Readers, one_of, whole
 from verified_dp.search.answer import width_bits
 from verified_dp.search.deadline import Budget
 from verified_dp.search.line import as_float, dyadic
@@ -62,7 +61,7 @@ Proof = tuple[SampleWitness | FourierWitness, Callable[[Fraction], Bounds]]
 
 
 @dataclass(frozen=True)
-class FourierAccountant:
+class FourierAccountant(Method):
     """Parameters of the paper; each is chosen by the method where it is None.
 
     L: the window is [-L, L). n: points, even, up to 2^26. tilt: c >= 0 of an exponential tilting; None: none in the
@@ -73,6 +72,9 @@ class FourierAccountant:
     """
 
     name: ClassVar[str] = "fourier"
+    nothing: ClassVar[str] = "there is no density to sample"
+    readers: ClassVar[Readers] = {"L": exact.positive, "n": whole(8, MOST_ASKED, 2), "tilt": exact.non_negative,
+               "discretisation": one_of(DISCRETISATIONS), "bits": whole(24, 10_000), "form": one_of(FORMS)}
     L: Fraction | None = None
     n: int | None = None
     tilt: Fraction | None = None
@@ -80,33 +82,18 @@ class FourierAccountant:
     bits: int | None = None
     form: str = PROVED
 
-    def __post_init__(self) -> None:
-        if self.L is not None:
-            object.__setattr__(self, "L", exact.positive(self.L, "fourier.L"))
-        if self.tilt is not None:
-            object.__setattr__(self, "tilt", exact.non_negative(self.tilt, "fourier.tilt"))
-        if self.n is not None and not (isinstance(self.n, int) and 8 <= self.n <= MOST_ASKED and self.n % 2 == 0):
-            raise InvalidInput("fourier.n", self.n, f"an even integer from 8 to {MOST_ASKED}")
-        if self.bits is not None and not 24 <= self.bits <= 10_000:
-            raise InvalidInput("fourier.bits", self.bits, "an integer from 24 to 10000")
-        if self.discretisation not in DISCRETISATIONS:
-            raise InvalidInput("fourier.discretisation", self.discretisation, "one of " + ", ".join(DISCRETISATIONS))
-        if self.form not in FORMS:
-            raise InvalidInput("fourier.form", self.form, " or ".join(FORMS))
-
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget
               ) -> FourierCurve | PublishedCurve:
         """The curve of one order. Raises Unsupported where a step is known by its moments alone, or nothing depends."""
-        if loss.only_moments:
-            raise Unsupported(ONLY_MOMENTS)
-        if not loss.laws:
-            raise Unsupported("nothing depends on the data: there is no density to sample")
+        self.check(loss)
         tilt = 0.0 if self.tilt is None else float(self.tilt)
         if self.form == ESTIMATE:
             return PublishedCurve(loss, *choose_published(loss, as_float(epsilon), digits, (self.L, self.n), tilt))
         inside = _inside(loss, epsilon)
         witness, bounds = self._prove(loss, inside, digits * math.log2(10), budget)
-        known = tuple((place, bounds(place)) for place in _places(inside))
+        shifts = (0, 1, -1, 16, -16) if inside > 0 else (0,)  # far from there these places help by monotony
+        places = [inside * (1 + Fraction(shift, 256)) for shift in shifts]
+        known = tuple((place, bounds(place)) for place in places)
         half_length, points = self._published_grid(loss, epsilon, witness)
         return FourierCurve(loss, bounds, known, witness, publish(loss, half_length, points, tilt))
 
@@ -223,11 +210,6 @@ def _inside(loss: ComposedLoss, epsilon: Fraction) -> Fraction:
     """eps, or where it is past the largest loss, and nothing is left to compute there, a place before that."""
     largest = loss.enclose_largest_loss()
     return epsilon if largest is None or ball(epsilon) < largest else dyadic(0.75 * max(float(largest), 0.0))
-
-
-def _places(epsilon: Fraction) -> list[Fraction]:
-    """eps and places near it, where the bounds are narrow: far from there they help by monotony."""
-    return [epsilon, *(epsilon * (1 + sign * Fraction(1, 2**k)) for k in (4, 8) for sign in (1, -1) if epsilon > 0)]
 
 
 def _seconds(witness: SampleWitness | FourierWitness) -> float:

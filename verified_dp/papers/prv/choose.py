@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
 from flint import arb, ctx
 
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.law import Law
-from verified_dp.papers.fourier.choose import least_half_length, moment_tables, smallest_exponent
+from verified_dp.papers.fourier.choose import least_half_length, window_exponents
 from verified_dp.papers.prv.bounds import PRVWitness
 from verified_dp.search.deadline import timed
 from verified_dp.search.lattice_model import DEEPEST, LatticeModel
@@ -137,7 +136,9 @@ class PRVPlan:
         slack = float(distance) - errors.bias * float(step) ** 2
         rate = max(slack, float(distance) / 8) / (errors.count * errors.variance * float(step) ** 2)
         c = float(self.tilt)
-        right, left = self._exponents(float(half_length))
+        # larger exponents would ask for more bits of the masses: e^{l x} magnifies their rounding
+        right, left = window_exponents(self.model, c, self.epsilon, float(half_length),
+                                       log_of(self.errors.delta_error) - 12, 2 * c)
         ranges = tuple(self._range(ends, step, points) for ends in self.reaches)
         weight = max(max(-left * first, right * last) * float(step) for first, last in ranges) / LOG2
         lost = max(0.0, self.model.cumulants(c)[0] - c * self.epsilon - self.log_delta) / LOG2 if c else (
@@ -149,26 +150,13 @@ class PRVPlan:
         return PRVWitness(half_length, points, ranges, errors.parts, distance, errors.coupling, dyadic(rate), self.tilt,
                           max(dyadic(right), self.tilt), dyadic(left), mass_bits, prec)
 
-    def _exponents(self, half_length: float) -> tuple[float, float]:
-        """The smallest exponents that bound what leaves the window by far less than delta_error; else the best.
-
-        Larger ones would ask for more bits of the masses: e^{l x} magnifies their rounding.
-        """
-        c, target = float(self.tilt), log_of(self.errors.delta_error) - 12
-        right, k_right = moment_tables(self.model, c, 1)
-        left, k_left = moment_tables(self.model, c, -1)
-        wraps = k_right - right * self.epsilon - (right - c) * 2 * half_length
-        past = np.maximum(k_right - right * max(half_length, self.epsilon), wraps)
-        before = k_left + (left - 2 * c) * half_length
-        return smallest_exponent(right, past, target), smallest_exponent(-left, before, target)
-
     def _grid(self, domain: float) -> tuple[Fraction, int]:
         """(L, n): n a power of 2 unless the domain is asked for, L at least the domain."""
         asked, exact_domain = self.asked, self.asked.domain or dyadic(domain * (1 + 1e-3), 12)
         if asked.mesh is not None:
             points = 2 * max(math.ceil(exact_domain / asked.mesh), 4)
             return points * asked.mesh / 2, points
-        wanted = self.errors.eps_error or self._finest_error()
+        wanted = self.errors.eps_error or dyadic(2.0**-self.bits / (2 * max(self.saddle_tilt, 1e-3)))
         mesh = self.errors.mesh(float(wanted))
         most = LARGEST_GRID if self.errors.eps_error is not None else asked.most
         points = 2 ** max(math.ceil(math.log2(2 * float(exact_domain) / mesh)), 4)
@@ -177,10 +165,6 @@ class PRVPlan:
                               "for a larger eps_error, or use auto")
         points = min(points, most)
         return (exact_domain, points) if asked.domain is not None or points == most else _shrunk(mesh, points)
-
-    def _finest_error(self) -> Fraction:
-        """eps_error that costs a relative width of 2^-bits."""
-        return dyadic(2.0**-self.bits / (2 * max(self.saddle_tilt, 1e-3)))
 
     @staticmethod
     def _range(ends: tuple[Fraction, Fraction], step: Fraction, points: int) -> tuple[int, int]:

@@ -16,12 +16,11 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
-from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.law import SWAPPED, Law
-from verified_dp.papers.paper import PaperAnswer
+from verified_dp.papers.paper import Method, PaperAnswer, Readers, one_of, whole
 from verified_dp.papers.prv.bounds import (
     COUPLINGS,
     Profile,
@@ -45,8 +44,15 @@ _POINT_SECONDS = 3e-5
 _FEWEST_POINTS = 2**10
 
 
+def _below_one(value: object, key: str) -> Fraction:
+    number = exact.positive(value, key)
+    if number >= 1:
+        raise InvalidInput(key, value, "below 1")
+    return number
+
+
 @dataclass(frozen=True)
-class PRVAccountant:
+class PRVAccountant(Method):
     """Parameters of the paper; each is chosen by the method where it is None.
 
     eps_error, delta_error: those of Theorem 5.5; None: what `points` and the time allow, a share of delta by digits.
@@ -58,6 +64,10 @@ class PRVAccountant:
     """
 
     name: ClassVar[str] = "prv"
+    nothing: ClassVar[str] = "there is no loss to round"
+    readers: ClassVar[Readers] = {"eps_error": exact.positive, "delta_error": _below_one, "mesh": exact.positive,
+               "domain": exact.positive, "tilt": exact.non_negative, "bound": one_of(COUPLINGS),
+               "points": whole(16, LARGEST_GRID, 2), "window": one_of(WINDOWS), "bits": whole(24, 10_000)}
     eps_error: Fraction | None = None
     delta_error: Fraction | None = None
     mesh: Fraction | None = None
@@ -68,29 +78,9 @@ class PRVAccountant:
     window: str = "chernoff"
     bits: int | None = None
 
-    def __post_init__(self) -> None:
-        for key in ("eps_error", "delta_error", "mesh", "domain"):
-            if getattr(self, key) is not None:
-                object.__setattr__(self, key, exact.positive(getattr(self, key), f"prv.{key}"))
-        if self.delta_error is not None and self.delta_error >= 1:
-            raise InvalidInput("prv.delta_error", self.delta_error, "below 1")
-        if self.tilt is not None:
-            object.__setattr__(self, "tilt", exact.non_negative(self.tilt, "prv.tilt"))
-        if self.bits is not None and not 24 <= self.bits <= 10_000:
-            raise InvalidInput("prv.bits", self.bits, "an integer from 24 to 10000")
-        if not 16 <= self.points <= LARGEST_GRID or self.points % 2:
-            raise InvalidInput("prv.points", self.points, f"an even integer from 16 to {LARGEST_GRID}")
-        if self.bound not in COUPLINGS:
-            raise InvalidInput("prv.bound", self.bound, "one of " + ", ".join(COUPLINGS))
-        if self.window not in WINDOWS:
-            raise InvalidInput("prv.window", self.window, "one of " + ", ".join(WINDOWS))
-
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PRVCurve:
         """The curve of one order. Raises Unsupported where a step is known by its moments alone, or nothing depends."""
-        if loss.only_moments:
-            raise Unsupported(ONLY_MOMENTS)
-        if not loss.laws:
-            raise Unsupported("nothing depends on the data: there is no loss to round")
+        self.check(loss)
         return PRVCurve(self, loss, epsilon, digits, budget)
 
     def run(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PRVRun:
@@ -110,7 +100,7 @@ class PRVAccountant:
         """(L, the profile that Lemma 5.4 reads, whether (7) is certified): Remark 5.6, or Chernoff bounds."""
         if self.window == "chernoff":
             return (plan.least_domain(plan.epsilon) if self.domain is None else float(self.domain)), None, None
-        if may_be_infinite(loss):
+        if not all(one.enclose_infinity_mass().is_zero() for one in both_orders(loss)):
             raise Unsupported("Remark 5.6 finds no domain where there is mass at infinity: use window=chernoff")
         error, shift = plan.errors.delta_error, self.eps_error or Fraction(1, 10)
         if self.domain is None:
@@ -156,11 +146,6 @@ def affordable(points: int, loss: ComposedLoss, bound: str, budget: Budget) -> i
 def both_orders(loss: ComposedLoss) -> tuple[ComposedLoss, ComposedLoss]:
     """The loss, and that of the swapped pair."""
     return loss, loss.in_order(SWAPPED[loss.order])
-
-
-def may_be_infinite(loss: ComposedLoss) -> bool:
-    """Whether there may be mass at infinity, in either order."""
-    return not all(one.enclose_infinity_mass().is_zero() for one in both_orders(loss))
 
 
 def alone(law: Law) -> ComposedLoss:

@@ -18,10 +18,10 @@ from typing import ClassVar
 
 from flint import ctx
 
-from verified_dp.core.kernel import exact
+from verified_dp.adaptive.budgets import above_one
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
-from verified_dp.papers.paper import PaperAnswer
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.papers.paper import Method, PaperAnswer, Readers, one_of
 from verified_dp.papers.renyi.bounds import (
     add_infinity_mass,
     bound_asoodeh,
@@ -40,29 +40,22 @@ _BOUNDS = {"mironov": bound_mironov, "canonne": bound_canonne, "asoodeh": bound_
 
 
 @dataclass(frozen=True)
-class RenyiAccountant:
+class RenyiAccountant(Method):
     """Bounds on delta from one Renyi order.
 
     conversion: one of CONVERSIONS. renyi_order: the order, above 1; chosen by optimisation at each eps where None.
     """
 
     name: ClassVar[str] = "renyi"
+    nothing: ClassVar[str] = "delta(eps) = 0 needs no bound"
+    by_moments: ClassVar[bool] = True
+    readers: ClassVar[Readers] = {"conversion": one_of(CONVERSIONS), "renyi_order": above_one}
     conversion: str = "best"
     renyi_order: Fraction | None = None
 
-    def __post_init__(self) -> None:
-        if self.conversion not in CONVERSIONS:
-            raise InvalidInput("renyi.conversion", self.conversion, "one of " + ", ".join(CONVERSIONS))
-        if self.renyi_order is not None:
-            order = exact.exact(self.renyi_order, "renyi.renyi_order")
-            if order <= 1:
-                raise InvalidInput("renyi.renyi_order", self.renyi_order, "a rational number above 1")
-            object.__setattr__(self, "renyi_order", order)
-
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> RenyiCurve:
         """The curve of one order of a composition. Raises Unsupported where nothing depends on the data."""
-        if not loss.laws:
-            raise Unsupported("nothing depends on the data: delta(eps) = 0 needs no bound")
+        self.check(loss)
         return RenyiCurve(self, MomentEngine(loss))
 
 

@@ -20,12 +20,13 @@ from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moment
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.bounded_range import BoundedRangeLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.errors import InconsistentEnclosures, Undecided, Unsupported
 from verified_dp.core.kernel.law import Law
-from verified_dp.papers.paper import PaperAnswer
+from verified_dp.papers.paper import Method, PaperAnswer, Readers, one_of, whole
 from verified_dp.papers.saddlepoint.bounds import (
     check_constant,
     enclose_by_berry_esseen,
@@ -213,7 +214,7 @@ def estimate_series(table: MomentTable, state: Steps, epsilon: Fraction, order: 
 
 
 @dataclass(frozen=True)
-class SaddlePointAccountant:
+class SaddlePointAccountant(Method):
     """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper) and of the interval, up to 6.
 
     None: MSD1, and the interval of whichever order is proved the narrowest. The interval is that of the expansion that
@@ -222,10 +223,7 @@ class SaddlePointAccountant:
 
     order: int | None = None
     name: ClassVar[str] = "saddlepoint"
-
-    def __post_init__(self) -> None:
-        if self.order is not None and (type(self.order) is not int or not 0 <= self.order <= MAX_ORDER):
-            raise InvalidInput("saddlepoint.order", self.order, f"a whole number from 0 to {MAX_ORDER}")
+    readers: ClassVar[Readers] = {"order": whole(0, MAX_ORDER)}
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> SeriesCurve:
         """The series near eps; its cost does not depend on the counts. Raises Unsupported."""
@@ -290,7 +288,7 @@ def intersect(candidates: Sequence[Bounds]) -> Bounds:
 
 
 @dataclass(frozen=True)
-class BerryEsseenAccountant:
+class BerryEsseenAccountant(Method):
     """tilt: any t > 0 (None: whichever is best). constant: C of Theorem 5.
 
     form: tilted, or plain: of the loss as it is, (88). Their intervals are the expansion's of order 0 (T141), as
@@ -302,12 +300,7 @@ class BerryEsseenAccountant:
     constant: Fraction | None = None
     form: str = TILTED
     name: ClassVar[str] = "berry-esseen"
-
-    def __post_init__(self) -> None:
-        if self.form not in NORMAL_FORMS:
-            raise InvalidInput("berry-esseen.form", self.form, "one of " + ", ".join(NORMAL_FORMS))
-        if self.tilt is not None and not self.tilt > 0:
-            raise InvalidInput("berry-esseen.tilt", self.tilt, "positive")
+    readers: ClassVar[Readers] = {"form": one_of(NORMAL_FORMS), "tilt": exact.positive}
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> NormalCurve:
         """The interval near eps; its cost does not depend on the counts. Raises Unsupported."""

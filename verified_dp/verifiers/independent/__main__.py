@@ -1,4 +1,4 @@
-"""python -m verified_dp.verifiers.independent [--json] [--max-seconds S] [--jobs N] CERT...
+"""python -m verified_dp.verifiers.independent [--json] [--max-seconds S] CERT...
 
 Exit codes are those of `verify`.
 """
@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from . import OutOfTime, TooMuch, verify
@@ -26,33 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", metavar="CERT", help="a certificate (- is standard input)")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     parser.add_argument("--max-seconds", type=float, metavar="S", help="give a certificate up after S seconds")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="check so many at a time")
     given = parser.parse_args(arguments)
-    outcomes = _outcomes(given.files, given.max_seconds, given.jobs)
-    found = zip(given.files, outcomes, strict=True)
-    codes = {_report(given.json, code, file, record) for file, (code, record) in found}
+    codes = {_report(given.json, file, *_check(file, given.max_seconds)) for file in given.files}
     return next(code for code in _WORST_FIRST if code in codes)
 
 
-Outcome = tuple[int, dict[str, Any]]
-"""Exit code, and the object that says why."""
-
-
-def _outcomes(files: list[str], max_seconds: float | None, jobs: int) -> Iterator[Outcome]:
-    """In the order of the files; of several at a time the longest files begin, they are the hardest as a rule."""
-    if jobs < 2 or "-" in files:
-        yield from (_check(file, max_seconds) for file in files)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        started = {file: pool.submit(_check, file, max_seconds) for file in sorted(set(files), key=_size, reverse=True)}
-        yield from (started[file].result() for file in files)
-
-
-def _size(file: str) -> int:
-    return os.path.getsize(file) if os.path.isfile(file) else 0
-
-
-def _check(file: str, max_seconds: float | None) -> Outcome:
+def _check(file: str, max_seconds: float | None) -> tuple[int, dict[str, Any]]:
+    """Exit code, and the object that says why."""
     try:
         data = _read(file)
     except OSError as error:
@@ -78,7 +55,7 @@ def _read(file: str) -> bytes:
         return stream.read(MAX_BYTES + 1)
 
 
-def _report(as_json: bool, code: int, file: str, record: dict[str, Any]) -> int:
+def _report(as_json: bool, file: str, code: int, record: dict[str, Any]) -> int:
     if as_json:
         print(json.dumps(record), flush=True)
     elif code == VALID:

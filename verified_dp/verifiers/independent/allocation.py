@@ -7,11 +7,6 @@ errors are closed expressions:
 * phi on a turned line (T131): with sA = theta, |arg z - theta| + beta <= pi/2, the trapezoidal rule errs by at most
   (e^{(A+b)^2/2} + e^{(A-b)^2/2}) / (e^{2 pi b/h} - 1) + 2 e^{A^2/2} Q(nh), sb = beta; |phi| <= e^{A^2/2} M(Re(z e^{-i
   theta})) wherever that real part is at least 0.
-* A vertical line, z = c + 2 pi i j/L: Poisson's sum of e^{-cK} f_n(K) over K + kL. On the right f_n is at most K + kL,
-  or 1; on the left, where
-  K - kL > 0, at most e^{c'(K - kL)} M(c')^t / c'^(n-1), any c' > c. The nodes left out are
-  summed by octaves: log M(e^y) is concave in y (M(e^y) = P(log E - log X > y), E exponential, and both densities are
-  log-concave), so octave after octave falls at least as fast as the first.
 * A hyperbola z_p(v) = m + c sin(iv - p) with p = a, in a strip of half width b = 3a/4 (T132): |phi| <= e^{(p/s)^2/2}
   M(r_p), r_p = cos p (m - c sin p), which is at most |z_p| and Re(z_p e^{-ip}), and int cosh v e^{-k cosh v} dv <=
   e^{-k} (1 + 1/k).
@@ -24,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import accumulate
 
 from .balls import (
@@ -48,7 +43,6 @@ from .balls import (
     power,
     precision,
     scaled_by,
-    smaller,
     sqrt,
     tick,
     times,
@@ -59,8 +53,6 @@ from .document import TooMuch
 MAX_EXPONENTIALS = 4 * 10**5
 """Of a contour: minutes."""
 MAX_NODES = 20_000
-FARTHER = (2, 8, 64)
-"""c'/c for bounds of what lies on the left."""
 GUARD, SLACK = 64, 48
 """SLACK: bits that a contour may lose at strikes beside the one that it was made for."""
 
@@ -184,7 +176,7 @@ class Guess:
         return low
 
 
-# ---------- the two contours ----------
+# ---------- the contour ----------
 
 
 @dataclass(frozen=True)
@@ -263,50 +255,6 @@ class Series:
         return put + plus_minus(self.rest), slope / self.reach + plus_minus(self.rest_below)
 
 
-@dataclass(frozen=True)
-class Vertical:
-    """Re z = c, steps of 2 pi/L, as many as are wanted; turn: of the bound of what is left out."""
-
-    c: Fraction
-    period: Fraction
-    count: int
-    turn: Fraction
-
-    def build(self, rounds: int, s: Ball, phi: Transform, reach: Fraction) -> Contour:
-        c, period, places, weights = ball(self.c), ball(self.period), [], []
-        for j in range(self.count + 1):
-            z = c, 2 * pi() * j / period
-            back = inverse(z)
-            weight = scaled_by(times(complex_power(phi.value(z), rounds), times(back, back)), 1 / period)
-            places.append(z)
-            weights.append(scaled_by(weight, 2 if j else 1))
-        sizes = [phi.value((at, Ball(0)))[0] for at in (*(c * n for n in FARTHER), *self._turned())]
-        *lefts, near, farther = (complex_power((size, Ball(0)), rounds)[0] for size in sizes)
-        growth = exp((self.turn / s) * (self.turn / s) / 2 * rounds)
-        if not farther < near:
-            raise Unknown("nodes left out that do not fall")
-        frequency = 2 * pi() * (self.count + 1) / period
-        left_out = growth * near / (1 - farther / near) / pi()
-
-        def errors(n: int, strike: Ball) -> Ball:
-            fall, high = exp(-c * period), strike.upper()
-            found = left_out * exp(c * strike) / (frequency if n == 2 else 1)
-            found = found + (high * fall / (1 - fall) + period * fall / ((1 - fall) * (1 - fall)) if n == 2
-                             else fall / (1 - fall))
-            if strike <= self.period:
-                return found
-            shares = [(c * m, left, power(fall, m - 1)) for m, left in zip(FARTHER, lefts, strict=True)]
-            sizes = [left * exp(at * high) * q / (1 - q) / (at if n == 2 else 1) for at, left, q in shares]
-            return found + reduce(smaller, (size.upper() for size in sizes))
-
-        return Contour(tuple(places), tuple(weights), errors, reach)
-
-    def _turned(self) -> tuple[Ball, Ball]:
-        """Re(z e^{-i turn}) is at least the first from the first node left out on, twice that an octave later."""
-        first = 2 * pi() * (self.count + 1) / self.period * cos_sin(ball(self.turn))[1]
-        return first.lower(), first.lower().shifted(1)
-
-
 def _cosh_sinh(v: Ball) -> tuple[Ball, Ball]:
     grown = exp(v)
     back = 1 / grown
@@ -370,40 +318,16 @@ def short(x: float) -> Fraction:
     return Fraction(float(f"{x:.6g}"))
 
 
-def _plan(guess: Guess, log_strike: float, wanted: float) -> tuple[Vertical | Hyperbola, Fraction, float]:
-    """The contour of fewer nodes, the turn of phi for it, and the logarithm of the digits that are lost."""
+def _plan(guess: Guess, log_strike: float, wanted: float) -> tuple[Hyperbola, float]:
+    """The hyperbola of fewest nodes, and the logarithm of the digits that are lost."""
     saddle = guess.saddle(log_strike)
     aim = guess.height(saddle, log_strike) - wanted
-    lines = [_vertical(guess, saddle + n * math.log(2), log_strike, aim) for n in range(6)]
-    found: list[Vertical | Hyperbola] = [*lines]
-    found += [_bent(guess, saddle, log_strike, aim, a) for a in (0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03)]
-    contour = min(found, key=lambda one: one.count)
+    bent = (_bent(guess, saddle, log_strike, aim, a) for a in (0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03))
+    contour = min(bent, key=lambda one: one.count)
     if contour.count >= MAX_NODES:
         raise Unknown("a transform of very many nodes")
     log_c = math.log(contour.c)
-    lost = guess.height(log_c, log_strike) - wanted - aim - guess.log_m(log_c)
-    return contour, contour.a if isinstance(contour, Hyperbola) else Fraction(0), lost
-
-
-def _vertical(guess: Guess, log_c: float, log_strike: float, aim: float) -> Vertical:
-    """The period for aliases of e^aim, then the turn that leaves out least."""
-    c, strike, rounds = math.exp(log_c), math.exp(log_strike), guess.rounds
-    period = max(math.log(2 * strike) - aim, 1.0) / c
-    if period < strike:
-        left = 2 * c * strike + rounds * guess.log_m(log_c + math.log(2)) - log_c - math.log(2)
-        period = max(period, min(1.02 * strike, (left - aim) / c))
-    first, count, turned = math.log(2 * math.pi / period), float(MAX_NODES), 0.1
-    for turn in (1.5 / 1.6**n for n in range(16)):
-        low, high = first, first + math.log(count)
-        while high - low > 0.02:
-            middle = (low + high) / 2
-            if c * strike + rounds * ((turn / guess.s) ** 2 / 2 + guess.log_m(middle + math.log(math.sin(turn)))) > aim:
-                low = middle
-            else:
-                high = middle
-        if low > first and math.exp(high - first) < count:
-            count, turned = math.exp(high - first), turn
-    return Vertical(short(c), short(period), math.ceil(count), short(turned))
+    return contour, guess.height(log_c, log_strike) - wanted - aim - guess.log_m(log_c)
 
 
 def _bent(guess: Guess, log_c: float, log_strike: float, aim: float, a: float) -> Hyperbola:
@@ -453,12 +377,12 @@ class Contours:
 
     def _make(self, at: float) -> tuple[float, float, int, Contour]:
         wanted = (self.digits + SLACK) * math.log(2)
-        plan, turned, lost = _plan(self.guess, math.log(at), wanted)
-        beta = min((Fraction(3, 2) - turned) / 2, short(self.guess.s * math.sqrt(2 * wanted)))
-        cost = (float(turned + beta) / self.guess.s) ** 2 / 2 + lost + math.log(self.rounds)
+        plan, lost = _plan(self.guess, math.log(at), wanted)
+        beta = min((Fraction(3, 2) - plan.a) / 2, short(self.guess.s * math.sqrt(2 * wanted)))
+        cost = (float(plan.a + beta) / self.guess.s) ** 2 / 2 + lost + math.log(self.rounds)
         with precision(math.ceil((wanted + cost) / math.log(2)) + 32):
             s = 1 / sqrt(ball(self.square))
-            phi = transform(self.square, turned + beta, beta, wanted + cost)
+            phi = transform(self.square, plan.a + beta, beta, wanted + cost)
             if plan.count * phi.chain > MAX_EXPONENTIALS:
                 raise TooMuch("much noise: transforms of very many exponentials")
             contour = plan.build(self.rounds, s, phi, short(min(1 / float(plan.c), at / 8)))

@@ -184,7 +184,7 @@ class LineValues:
                      for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
             parts += [Part(column[m], error, Ball(0), count)
                       for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
-            found, by_quadrature, by_tail = product(parts, loss.gaussian_exponent(z))
+            found, by_quadrature, by_tail = product(parts, loss.gaussian.exponent(z))
             kernel, sides = times(z, (z[0] + 1, z[1])), 2 if m else 1
             self.terms.append(scaled_by(times(found, inverse(kernel)), sides))
             size = modulus(kernel)
@@ -202,7 +202,7 @@ class LineValues:
 
     def _bound_beyond(self, tilt: Ball, frequency: Ball) -> Ball:
         """|M(tilt + iw)| for every w >= frequency (T11)."""
-        size = self.loss.gaussian_exponent((tilt, frequency))[0]
+        size = self.loss.gaussian.exponent((tilt, frequency))[0]
         for law, count in self.loss.direct_parts:
             size = size + log(law.beyond(tilt, frequency)) * count
         for found, (_, count) in zip(shared_nodes(self.loss, self.line.tail_nodes), self.loss.node_parts, strict=True):

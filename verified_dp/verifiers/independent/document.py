@@ -168,7 +168,8 @@ def check_seals(document: Document) -> None:
 def check_rest(document: Document) -> None:
     """What proves nothing: theorems are names in order, versions short texts."""
     names = document["theorems"]
-    if type(names) is not list or not all(type(name) is str and _is_theorem(name) for name in names):
+    if type(names) is not list or not all(
+            type(name) is str and len(name) <= 100 and _THEOREM.fullmatch(name) for name in names):
         raise Invalid("theorems", "must be a list of names such as T07-ends")
     if names != sorted(set(names)):
         raise Invalid("theorems", "must be in order, each once")
@@ -176,10 +177,6 @@ def check_rest(document: Document) -> None:
     for key, text in document["versions"].items():
         if type(text) is not str or not 0 < len(text) <= 100 or not text.isprintable():
             raise Invalid(f"versions.{key}", "must be a short text")
-
-
-def _is_theorem(name: str) -> bool:
-    return len(name) <= 100 and _THEOREM.fullmatch(name) is not None
 
 
 # ---------- numbers ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -249,11 +250,8 @@ def _count(value: Any, path: str, most: int = MAX_COUNT) -> int:
     return value
 
 
-def _up_to(most: int) -> Callable[[Any, str], int]:
-    return lambda value, path: _count(value, path, most)
-
-
-_small, _population, _rounds, _draws = map(_up_to, (MAX_OUTCOMES, MAX_POPULATION, 10**5, MAX_DRAWS))
+_small, _population, _rounds, _draws = (partial(_count, most=most) for most in (
+    MAX_OUTCOMES, MAX_POPULATION, 10**5, MAX_DRAWS))
 
 
 def _several(value: Any, path: str) -> int:

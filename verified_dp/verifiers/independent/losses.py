@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from .balls import Ball, Complex, Number, ball, expm1, log, log1p, normal_tail, total
+from .balls import Ball, Number, ball, expm1, log, log1p, normal_tail, total
 from .laws import GaussianLoss, Law, SampledGaussianLoss
 
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
@@ -77,7 +77,7 @@ class ComposedLoss:
         """At least log M(l), by what is known of some laws, and by what the others say of their own moments, or bound.
         """
         point = ball(exponent)
-        size, found = self.gaussian_exponent((point, Ball(0)))[0], dict(known or {})
+        size, found = self.gaussian.exponent((point, Ball(0)))[0], dict(known or {})
         for law, count in self.parts:
             if law not in found:
                 found[law] = log((law.bound_moment(point) if bounded else law.moment(point)).upper())
@@ -104,9 +104,6 @@ class ComposedLoss:
     def smallest(self) -> Ball | None:
         ends = [(law.smallest(), count) for law, count in self.laws]
         return None if any(end is None for end, _ in ends) else total(e * k for e, k in ends if e is not None)
-
-    def gaussian_exponent(self, z: Complex) -> Complex:
-        return self.gaussian.exponent(z)
 
 
 def composed_infinity(masses: list[tuple[Ball, int]]) -> Ball:

@@ -20,7 +20,6 @@ from .atoms import Atom, AtomicLaw
 from .balls import (
     Ball,
     ball,
-    between,
     bits,
     exp,
     larger,
@@ -37,12 +36,13 @@ from .contour import Bounds, bounds_from_sum, require
 from .document import TooMuch
 from .laws import BoundedRangeLoss, LaplaceLoss, Law, Tails, union
 from .losses import ComposedLoss
-from .measures import convolved
 
 Piece = tuple[Ball, list[Ball]]
 """A place x with its weights w_{x,0}, w_{x,1}, ..."""
 MAX_WORK = 50_000
 """Places times orders of a sum."""
+MAX_DEGREE = 1500
+"""Of a power of a polynomial; longer ones are left to the lattice."""
 MAX_BASE_WORK = 200
 
 
@@ -162,44 +162,14 @@ def _pieces(law: Any, count: int) -> list[Piece]:
 
 
 def _power(row: list[Ball], count: int) -> list[Ball]:
-    """The coefficients of a power of a polynomial, by binary powering; of a long one in fixed point."""
-    if (len(row) - 1) * count > _LONG:
-        return _long_power(row, count)
+    """The coefficients of a power of a polynomial, by binary powering."""
+    if (len(row) - 1) * count > MAX_DEGREE:
+        raise TooMuch("a closed form of very many terms")
     found = [Ball(1)]
     for digit in bin(count)[2:]:
         found = _product(found, found)
         found = _product(found, row) if digit == "1" else found
     return found
-
-
-_LONG = 1500
-
-
-def _long_power(row: list[Ball], count: int) -> list[Ball]:
-    """The same for coefficients >= 0: once rounded down, once up, so that the least one keeps its bits."""
-    ends = [(x.lower(), x.upper()) for x in row]
-    tops = [x.top() for x, _ in ends if x > 0]
-    wanted = bits() + 24 + count * (max(tops) - min(tops) + 2)
-    if wanted * len(row) * count > 1 << 31:
-        raise TooMuch("a closed form of very many terms")
-    places = wanted - max(tops)
-    pairs = [(max(low.scaled(places)[0] - low.scaled(places)[1], 0), sum(high.scaled(places))) for low, high in ends]
-    sides = []
-    for side, up in ((0, False), (1, True)):
-        factor = [pair[side] for pair in pairs]
-        found, exponent = [1], 0
-        for digit in bin(count)[2:]:
-            found, exponent = _cut(convolved(found, found), 2 * exponent, wanted, up)
-            if digit == "1":
-                found, exponent = _cut(convolved(found, factor), exponent - places, wanted, up)
-        sides.append([Ball(x, 0, exponent) for x in found])
-    return [between(low, high) for low, high in zip(*sides, strict=True)]
-
-
-def _cut(weights: list[int], exponent: int, wanted: int, up: bool) -> tuple[list[int], int]:
-    excess = max(max(weights).bit_length() - wanted, 0)
-    more = (1 << excess) - 1 if up else 0
-    return [weight + more >> excess for weight in weights], exponent + excess
 
 
 def _splines(mu: Ball, atom: Ball, density: Ball, count: int) -> list[Piece]:

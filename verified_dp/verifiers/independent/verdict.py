@@ -119,7 +119,7 @@ def _epsilon(orders: Sequence[str], found: Sequence[Statement]) -> tuple[End, En
     endless = [one.order for one in found if one.side == "lower" and one.everywhere]
     if endless:
         return None, None, endless[0] if len(endless) == 1 else "both"
-    at = {(one.order, one.side): _at(one) for one in found}
+    at = {(one.order, one.side): Dyadic.of_fraction(one.at) for one in found}
     ends = {order: (at.get((order, "lower")), at.get((order, "upper"))) for order in orders}
     lows = {order: low for order, (low, _) in ends.items() if low is not None}
     highs = [high for _, high in ends.values() if high is not None]
@@ -129,10 +129,6 @@ def _epsilon(orders: Sequence[str], found: Sequence[Statement]) -> tuple[End, En
         raise Invalid("evaluations", "the ends of epsilon contradict each other")
     alone = [*lows] if len(orders) > 1 else [*orders]
     return low, high, _largest(ends) or (alone[0] if len(alone) == 1 else "both")
-
-
-def _at(one: Statement) -> Dyadic:
-    return Dyadic.of_fraction(one.at)
 
 
 def _rounds_to_claim(claim: Claim, low: End, high: End) -> bool:

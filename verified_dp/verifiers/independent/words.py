@@ -8,6 +8,8 @@ from .inputs import Input
 def assumptions(run: Input) -> list[str]:
     """The list `assumptions` of a certificate."""
     bare, schemes = list(run.bare()), run.schemes()
+    fixed = () if run.relation == "replace" else ("without-replacement", "with-replacement")
+    counted = {"truncated-poisson", *fixed}  # where it matters which of two neighbours a number is of
     gaussians = [step for step in bare if step.kind == "gaussian"]
     multiplier = any(step.get("noise_multiplier") is not None for step in gaussians)
     sigma = any(step.get("sigma") is not None for step in gaussians)
@@ -15,7 +17,7 @@ def assumptions(run: Input) -> list[str]:
     holds = [(True, f"neighbours and noise: {_convention(run, multiplier, sigma, kinds)}"),
              *((scheme in schemes, words) for scheme, texts in _SCHEMES.items() for words in texts),
              (sum(bool(step.sampling and step.sampling.fixed) for step, _ in run.steps) > 1, _KEPT),
-             (bool(schemes & _counted(run.relation)), _records(run.relation)),
+             (bool(schemes & counted), _records(run.relation)),
              (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
              *((True, words) for kind in kinds for words in _KINDS[kind][1:]),
              *((True, words) for words in dict.fromkeys(
@@ -85,11 +87,6 @@ _SCHEMES = {
 _KEPT = (
     "sampling: tables with `fixed` that are equal but for `count` are epochs of one allocation, which every record "
     "keeps across all of them; tables that differ have allocations of their own, independent of each other")
-
-
-def _counted(relation: str) -> set[str]:
-    """Where it matters which of two neighbours the number of records is of."""
-    return {"truncated-poisson", *(() if relation == "replace" else ("without-replacement", "with-replacement"))}
 
 
 def _records(relation: str) -> str:
