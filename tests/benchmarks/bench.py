@@ -18,7 +18,6 @@ import json
 import os
 import platform
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -83,29 +82,45 @@ def asked(case: Case, accountant: str, quantity: str) -> Iterator[dict[str, Any]
 def run_alone(case: Case, accountant: str, options: argparse.Namespace,
               quantities: Sequence[str] = QUANTITIES) -> dict[str, Any]:
     """The questions in a process of their own; {} where the accountant has no such mechanism."""
-    words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant, quantities, options.seconds])]
+    words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant, quantities])]
     before = accountant.startswith("before") and options.before
     place = os.environ | ({"PYTHONPATH": str(before)} if before else {})
-    begun, answers, lines = list[str](), dict[str, Any](), Queue[str]()
+    begun, answers, lines, late = list[str](), dict[str, Any](), Queue[str](), False
     with TemporaryFile("w+") as errors, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True,
                                                          env=place) as process:
         Thread(target=lambda: [*map(lines.put, process.stdout or ()), lines.put("")], daemon=True).start()
-        try:
-            while line := lines.get(timeout=LOADING + CLOCK * options.seconds):
+        since, start, line = 0.0, time.monotonic(), "a first one"
+        while line and not late:
+            try:
+                line = lines.get(timeout=0.2)
+            except Empty:
+                late = (spent(process.pid) - since > options.seconds + LOADING * (not begun)
+                        or time.monotonic() - start > LOADING + CLOCK * options.seconds)
+                continue
+            if line:
                 found = json.loads(line)
                 begun.append(found.pop("quantity"))
                 answers |= {begun[-1]: found} if found else {}
-        except Empty:
+                since, start = spent(process.pid), time.monotonic()
+        if late:
             process.kill()
-        if process.wait() in (-signal.SIGKILL, -signal.SIGPROF):
             answers.setdefault(begun[-1] if begun else quantities[0], {"error": f"more than {options.seconds:.0f} s"})
             left = [one for one in quantities if one not in (begun or quantities)]
             return answers | (run_alone(case, accountant, options, left) if left else {})
-        if process.returncode:
+        if process.wait():
             errors.seek(0)
             said = errors.read().strip()[-200:] or "no answer"
             answers |= {one: {"error": said} for one in quantities if one not in answers}
     return answers
+
+
+def spent(process: int) -> float:
+    """Processor seconds of a process, from outside: a timer within would make its own clock coarse. 0 if unknown."""
+    try:
+        words = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 LOADING, CLOCK = 30.0, 10.0
@@ -118,14 +133,13 @@ def answer_one(words: str) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     warnings.simplefilter("ignore")  # the peers' overflow warnings
-    name, accountant, quantities, seconds = json.loads(words)
+    name, accountant, quantities = json.loads(words)
     case = next(case for case in CASES if case.name == name)
     if accountant:
         word = accountant.split()[0]
         import_module(MODULES.get(word, word))  # no part of an answer's time
     for quantity in quantities:
         print(json.dumps({"quantity": quantity}), flush=True)
-        signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor; then the process ends
         for answer in [points_of_a_curve(case)] if quantity == CURVE else asked(case, accountant, quantity):
             print(json.dumps({"quantity": quantity, **answer}), flush=True)
 

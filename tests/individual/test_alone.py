@@ -199,13 +199,12 @@ def asked_alone(counts: Counts, answer: tuple[float, float]) -> list[list[Steps]
     """The steps of the records that a search encloses one by one, where each of them has this interval."""
     asked: list[list[Steps]] = []
 
-    def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
-        asked.append(steps)
-        return answer
+    class Alone(Question):
+        def enclose_alone(self, steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
+            asked.append(steps)
+            return answer
 
-    question = Question("epsilon", "", None, None, enclose_alone, Fraction(1, 100),  # type: ignore[arg-type]
-                        True)
-    Search(counts, question, nothing).run(1)
+    Search(counts, Alone("epsilon", Fraction(1, 10**290), Fraction(1, 100)), nothing).run(1)
     return asked
 
 

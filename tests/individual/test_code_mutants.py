@@ -45,8 +45,8 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("* CAST(repeats AS DECIMAL(10,0))) AS squares", ") AS squares"),
     ],
     "input.py": [
-        ("(square >> SPLIT_BITS) * repeats", "(square >> SPLIT_BITS)"),
-        ("(square & (2**SPLIT_BITS - 1)) * repeats", "(square & (2**SPLIT_BITS - 1))"),
+        ("np.add.at(target, at, values * repeats)", "np.add.at(target, at, values)"),
+        ("(1, square >> SPLIT_BITS, square & (2**SPLIT_BITS - 1))", "(1, square >> SPLIT_BITS, 0 * square)"),
         ("return counts.take(np.argsort(order))", "return counts"),
         ("return counts.take(np.argsort(order))", "return counts.take(order)"),
         ("        if len(counts.records) != len(records):", "        if False:"),

@@ -20,10 +20,10 @@ from verified_dp.individual.full_batch import (
     enclose_between,
     enclose_delta,
     enclose_epsilon,
-    full_batch_deltas,
 )
 from verified_dp.individual.input import Recorder
 from verified_dp.individual.losses import WIDTH, individual_deltas, individual_epsilons
+from verified_dp.individual.refine import Question
 from verified_dp.individual.training import Training
 
 TRAINING = Training("20", "1.5", 1)
@@ -139,8 +139,8 @@ def test_records_without_norm_lose_nothing(power: int, monkeypatch: pytest.Monke
     assert tiny == (0.0, least[1], 0.0, least[3]) and least[0] > 0
     found = individual_deltas(counts, 0)
     assert found.lower.max() == 0 and found.upper.max() < 1e-250
-    assert full_batch_deltas(counts, 10**5, WIDTH).upper.max() < 1e-300
-    assert full_batch_deltas(counts, 10**400, WIDTH).upper.max() < 1 + 1e-12
+    assert full_batch.full_batch(counts, Question.of_delta(10**5, WIDTH)).upper.max() < 1e-300
+    assert full_batch.full_batch(counts, Question.of_delta(10**400, WIDTH)).upper.max() < 1 + 1e-12
 
 
 @pytest.mark.theorem("T124-full-batch")
@@ -176,7 +176,7 @@ def test_wrong_input() -> None:
     with pytest.raises(InvalidInput, match="noise_multiplier"):
         individual_deltas(count(some_norms(3), Training("1e-20", 1, 1)), 1)
     with pytest.raises(InvalidInput, match="sampling_probability"):
-        full_batch_deltas(count(some_norms(3), Training(1, 1, "0.5")), 1, WIDTH)
+        full_batch.full_batch(count(some_norms(3), Training(1, 1, "0.5")), Question.of_delta(1, WIDTH))
 
 
 @pytest.mark.long

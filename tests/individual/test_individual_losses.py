@@ -278,7 +278,7 @@ def test_shared_tables_leave_out_what_their_records_cannot_have(make: Callable[[
     assert covered[0] == set(range(counts.buckets)) and all(a >= b for a, b in pairwise(covered))
     lower, upper = tables.enclose(counts)
     assert (lower <= upper).all() and np.isfinite(upper).all()
-    assert (upper < (1 if tables.quantity == "delta" else 10)).all()
+    assert (upper < (1 if tables.question.quantity == "delta" else 10)).all()
 
 
 @pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")

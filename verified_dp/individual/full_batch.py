@@ -8,7 +8,6 @@ in balls; between two neighbours each record lies between two lines (T124). Both
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -19,11 +18,11 @@ from flint import arb, ctx
 from verified_dp.adaptive.budgets import gdp_epsilon
 from verified_dp.core.kernel.balls import ball, normal_density, normal_tail
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.core.kernel.exact import Number, non_negative, open_unit
 from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.ends import ball_of
 from verified_dp.individual.counts import Counts, Onward, Progress, nothing
+from verified_dp.individual.refine import Question
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS
 from verified_dp.search.doubles import double_above, double_below
@@ -64,10 +63,6 @@ class Nodes:
     turn: float
 
 
-Solve = Callable[[Fraction], tuple[float, float, float, float]]
-"""mu -> bounds of the value and of its slope: (lower, upper, slope_lower, slope_upper)."""
-
-
 @dataclass(frozen=True, eq=False)
 class FullBatch:
     """lower_i <= x_i <= upper_i for every record; at how many values of mu the closed form was solved, and how long."""
@@ -78,63 +73,35 @@ class FullBatch:
     seconds: float
 
 
-def full_batch_epsilons(counts: Counts, delta: Number, width: Fraction, progress: Progress = nothing) -> FullBatch:
-    """Enclose eps_i(delta) of every record of a training without sampling; width, errors as in individual_epsilons."""
-    target = open_unit(delta, "delta")
+def full_batch(counts: Counts, question: Question, progress: Progress = nothing) -> FullBatch:
+    """Enclose eps_i(delta), or delta_i(eps) at any exact eps >= 0, of every record of a training without sampling.
 
-    def solve(mu: Fraction) -> tuple[float, float, float, float]:
-        return enclose_epsilon(mu, target)
+    Between solved values of mu; what is wide then is solved at its own.
+    """
+    start, onward, value, delta = time.perf_counter(), Onward(progress), question.given, question.quantity == "delta"
+    solve, bits = (enclose_delta, DELTA_BITS) if delta else (enclose_epsilon, EPSILON_BITS)
+    turn = sqrt(2 * min(value, LARGEST_TURN)) if delta else float("inf")
 
-    return _enclose(counts, _Question("epsilon", EPSILON_BITS, solve, float("inf"), float(width)), progress)
+    def solved(places: np.ndarray) -> np.ndarray:
+        found = np.zeros((4, len(places)))
+        for n, place in enumerate(places):
+            found[:, n] = solve(Fraction(float(place)), value)
+            onward((n + 1) / len(places), f"{question.quantity} at {n + 1} of {len(places)} values of mu")
+        return found
 
-
-def full_batch_deltas(counts: Counts, epsilon: Number, width: Fraction, progress: Progress = nothing) -> FullBatch:
-    """Enclose delta_i(eps) of every record of a training without sampling, at any exact eps >= 0."""
-    value = non_negative(epsilon, "epsilon")
-
-    def solve(mu: Fraction) -> tuple[float, float, float, float]:
-        return enclose_delta(mu, value)
-
-    turn = sqrt(2 * min(value, LARGEST_TURN))
-    return _enclose(counts, _Question("delta", DELTA_BITS, solve, turn, float(width)), progress)
-
-
-@dataclass(frozen=True)
-class _Question:
-    """What is asked of every record; bits: of the mantissas of mu at which it is solved where there are many."""
-
-    quantity: str
-    bits: int
-    solve: Solve
-    turn: float
-    width: float
-
-
-def _enclose(counts: Counts, question: _Question, progress: Progress) -> FullBatch:
-    """Between solved values of mu; what is wide then is solved at its own."""
-    start, onward = time.perf_counter(), Onward(progress)
     low, high = bound_mu(counts)
     places = np.unique(np.concatenate([low, high]))
     if len(places) > FEW:
-        places = np.unique(np.concatenate([_truncate(places, question.bits, up) for up in (False, True)]))
-    columns = _solved(question, places, onward)
-    nodes = Nodes(places, columns[0], columns[1], columns[2], columns[3], question.turn)
+        places = np.unique(np.concatenate([_truncate(places, bits, up) for up in (False, True)]))
+    columns = solved(places)
+    nodes = Nodes(places, columns[0], columns[1], columns[2], columns[3], turn)
     lower, upper = enclose_between(nodes, low)[0], enclose_between(nodes, high)[1]
-    wide = np.flatnonzero(upper - lower > question.width * upper)[:MOST_OWN]
+    wide = np.flatnonzero(upper - lower > float(question.width) * upper)[:MOST_OWN]
     for ends, bound, tighter in ((low, lower, np.maximum), (high, upper, np.minimum)):
         own, back = np.unique(ends[wide], return_inverse=True)
-        bound[wide] = tighter(bound[wide], _solved(question, own, onward)[int(bound is upper)][back])
+        bound[wide] = tighter(bound[wide], solved(own)[int(bound is upper)][back])
     progress(1.0, f"{question.quantity} of {len(low)} records")
     return FullBatch(lower, upper, len(places) + len(wide), time.perf_counter() - start)
-
-
-def _solved(question: _Question, places: np.ndarray, progress: Progress) -> np.ndarray:
-    """(4, places): lower, upper, slope_lower, slope_upper."""
-    found = np.zeros((4, len(places)))
-    for n, place in enumerate(places):
-        found[:, n] = question.solve(Fraction(float(place)))
-        progress((n + 1) / len(places), f"{question.quantity} at {n + 1} of {len(places)} values of mu")
-    return found
 
 
 def _truncate(mu: np.ndarray, bits: int, up: bool) -> np.ndarray:

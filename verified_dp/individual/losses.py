@@ -14,7 +14,6 @@ wide (few steps, deltas below 1e-280) one by one.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,22 +21,15 @@ from fractions import Fraction
 import numpy as np
 
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.core.kernel.exact import Number, non_negative, open_unit
+from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
-from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon
-from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
 from verified_dp.individual.counts import Counts, Progress, checked_counts, nothing
-from verified_dp.individual.evaluate import Rows
-from verified_dp.individual.full_batch import FullBatch, full_batch_deltas, full_batch_epsilons
-from verified_dp.individual.lines import Choice, LogMasses, best_lines, lines_at
+from verified_dp.individual.full_batch import full_batch
 from verified_dp.individual.refine import ALONE, Question, Search
-from verified_dp.individual.training import Training
-from verified_dp.individual.widths import LEAST_DELTA, checked_width, narrow
+from verified_dp.individual.widths import narrow
 
 WIDTH = Fraction(1, 100)
 """Width asked of an interval, relative to its upper end."""
-LARGEST_EPSILON = Fraction(2**40)
-"""Beyond it no line is chosen well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,25 +77,7 @@ def individual_epsilons(counts: Counts, delta: Number, width: Number = WIDTH,
     Source: Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy" (2023),
     appendix D; the enclosures are T115 to T118.
     """
-    if checked_counts(counts).training.sampling_probability == 1:
-        asked = checked_width(width)
-        return _without_sampling(counts, "epsilon", str(delta), asked,
-                                 full_batch_epsilons(counts, delta, asked, progress))
-    target = open_unit(delta)
-    log_target = math.log(target.numerator) - math.log(target.denominator)
-
-    def choose(masses: LogMasses, weights: np.ndarray) -> Choice:
-        return best_lines(masses, weights, log_target)
-
-    def enclose(rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return bracket_epsilons(rows, target, guess)
-
-    def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
-        return enclose_epsilon(steps, training, target, digits)
-
-    question = Question("epsilon", str(delta), choose, enclose, enclose_alone, checked_width(width),
-                        target < LEAST_DELTA)
-    return _solve(counts, question, alone, progress)
+    return _solve(checked_counts(counts), Question.of_epsilon(delta, width), str(delta), alone, progress)
 
 
 @alone
@@ -113,44 +87,25 @@ def individual_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH,
 
     Args, Raises: as individual_epsilons; `width` is relative to the upper end.
     """
-    if checked_counts(counts).training.sampling_probability == 1:
-        asked = checked_width(width)
-        return _without_sampling(counts, "delta", str(epsilon), asked,
-                                 full_batch_deltas(counts, epsilon, asked, progress))
-    value = non_negative(epsilon, "epsilon")
-    if value > LARGEST_EPSILON:
-        raise InvalidInput("epsilon", value, "a number <= 2^40")
-
-    def choose(masses: LogMasses, weights: np.ndarray) -> Choice:
-        return lines_at(masses, weights, float(value))
-
-    def enclose(rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return bracket_deltas(rows, value)
-
-    def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
-        return enclose_delta(steps, training, value, digits)
-
-    question = Question("delta", str(epsilon), choose, enclose, enclose_alone, checked_width(width))
-    return _solve(counts, question, alone, progress)
+    return _solve(checked_counts(counts), Question.of_delta(epsilon, width), str(epsilon), alone, progress)
 
 
-def _without_sampling(counts: Counts, quantity: str, given: str, width: Fraction, found: FullBatch) -> IndividualLosses:
-    """Each record's composition is one Gaussian step (T124)."""
-    asked, records = float(width), len(counts.records)
-    wide = int((~narrow(quantity, found.lower, found.upper, asked)).sum())
-    reason = f"{wide} of {records} intervals are wider than asked: the numbers are too small or large" if wide else ""
-    upper = np.minimum(found.upper, 1.0) if quantity == "delta" else found.upper
-    return IndividualLosses(quantity, given, counts.records, found.lower, upper, asked,
-                            np.full(records, counts.parts), reason, found.seconds, 0, found.solved)
-
-
-def _solve(counts: Counts, question: Question, alone: int, progress: Progress) -> IndividualLosses:
-    """Every record on grids as fine as it needs."""
+def _solve(counts: Counts, question: Question, given: str, alone: int, progress: Progress) -> IndividualLosses:
+    """Every record on grids as fine as it needs; without sampling its composition is one Gaussian step (T124)."""
+    quantity, records, asked = question.quantity, counts.records, float(question.width)
+    if counts.training.sampling_probability == 1:
+        found = full_batch(counts, question, progress)
+        wide = int((~question.narrow(found.lower, found.upper)).sum())
+        reason = (f"{wide} of {len(records)} intervals are wider than asked: the numbers are too small or large"
+                  if wide else "")
+        upper = np.minimum(found.upper, 1.0) if quantity == "delta" else found.upper
+        return IndividualLosses(quantity, given, records, found.lower, upper, asked,
+                                np.full(len(records), counts.parts), reason, found.seconds, 0, found.solved)
+    question.check()
     if isinstance(alone, bool) or not isinstance(alone, int) or alone < 0:
         raise InvalidInput("alone", alone, "how many records may be enclosed one by one, an integer >= 0")
     start = time.perf_counter()
     search = Search(counts, question, progress)
     search.run(alone)
-    return IndividualLosses(
-        question.quantity, question.given, counts.records, search.lower, search.upper, float(question.width),
-        search.parts, search.reason(alone), time.perf_counter() - start, search.lines, search.distinct)
+    return IndividualLosses(quantity, given, records, search.lower, search.upper, asked, search.parts,
+                            search.reason(alone), time.perf_counter() - start, search.lines, search.distinct)

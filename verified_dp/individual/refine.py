@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
+from verified_dp.core.kernel.exact import Number, non_negative, open_unit
+from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
+from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
 from verified_dp.individual.counts import Counts, Onward, Progress
 from verified_dp.individual.evaluate import Rows, evaluate_rows
 from verified_dp.individual.input import count_steps
-from verified_dp.individual.lines import COARSE, Choice, LineSearch, LogMasses
+from verified_dp.individual.lines import COARSE, Choice, LineSearch, LogMasses, best_lines, lines_at
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import MAX_PARTS, Training, bucket_count
-from verified_dp.individual.widths import narrow
+from verified_dp.individual.widths import LEAST_DELTA, checked_width, narrow
 
 FINER, CHUNK, CELLS, SPLIT = 4, 4096, 2**25, 4.0
 """The next grid has so many times the parts. Records evaluated at once; counts held at once on a finer grid; and the
@@ -34,22 +36,53 @@ LEAST_WIDTH = Fraction(1, 10**17)
 """Less than the distance of two doubles: records alone are not solved beyond."""
 BITS = 20.0
 """Accuracy of delta at which aliases and cut-off are chosen."""
+LARGEST_EPSILON = Fraction(2**40)
+"""Beyond it no line is chosen well."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of every record, and how: the choice of its line, the interval on that line, one record alone.
-
-    tiny: the deltas asked are too small for doubles.
-    """
+    """Of every record: quantity "epsilon" at `given` = delta, or "delta" at `given` = eps. width: asked, relatively."""
 
     quantity: str
-    given: str
-    choose: Callable[[LogMasses, np.ndarray], Choice]
-    enclose: Callable[[Rows, np.ndarray], tuple[np.ndarray, np.ndarray]]
-    enclose_alone: Callable[[list[Steps], Training, int], tuple[float, float]]
+    given: Fraction
     width: Fraction
-    tiny: bool = False
+
+    @classmethod
+    def of_epsilon(cls, delta: Number, width: Number) -> Question:
+        """eps_i(delta). Raises InvalidInput."""
+        return cls("epsilon", open_unit(delta), checked_width(width))
+
+    @classmethod
+    def of_delta(cls, epsilon: Number, width: Number) -> Question:
+        """delta_i(eps). Raises InvalidInput."""
+        return cls("delta", non_negative(epsilon, "epsilon"), checked_width(width))
+
+    def check(self) -> None:
+        """InvalidInput for an eps beyond which no line is chosen well."""
+        if self.quantity == "delta" and self.given > LARGEST_EPSILON:
+            raise InvalidInput("epsilon", self.given, "a number <= 2^40")
+
+    @property
+    def tiny(self) -> bool:
+        """Whether the deltas asked are too small for doubles."""
+        return self.quantity == "epsilon" and self.given < LEAST_DELTA
+
+    def choose(self, masses: LogMasses, weights: np.ndarray) -> Choice:
+        """The line of every record."""
+        if self.quantity == "delta":
+            return lines_at(masses, weights, float(self.given))
+        return best_lines(masses, weights, math.log(self.given.numerator) - math.log(self.given.denominator))
+
+    def enclose(self, rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The intervals on a line."""
+        return (bracket_deltas(rows, self.given) if self.quantity == "delta" else
+                bracket_epsilons(rows, self.given, guess))
+
+    def enclose_alone(self, steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
+        """One record's interval."""
+        ask = enclose_delta if self.quantity == "delta" else enclose_epsilon
+        return ask(steps, training, self.given, digits)
 
     def narrow(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """Which intervals are as narrow as asked."""

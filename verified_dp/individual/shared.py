@@ -9,24 +9,20 @@ Every table encloses every record (T118); those unlike the records it was chosen
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.core.kernel.exact import Number, non_negative, open_unit
+from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
-from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
 from verified_dp.individual.counts import Counts, checked_counts, square_ends
 from verified_dp.individual.evaluate import evaluate_rows
-from verified_dp.individual.lines import Choice, LineSearch, LogMasses, best_lines, lines_at
-from verified_dp.individual.losses import LARGEST_EPSILON, WIDTH
-from verified_dp.individual.refine import BITS
+from verified_dp.individual.lines import Choice, LineSearch, LogMasses
+from verified_dp.individual.losses import WIDTH
+from verified_dp.individual.refine import BITS, Question
 from verified_dp.individual.tables import Table, build_table
 from verified_dp.individual.training import Training, bucket_count
-from verified_dp.individual.widths import LEAST_DELTA, checked_width, narrow
 
 BLOCK = 512
 """Records evaluated at once, always so many: matrix products of one shape round alike wherever a record stands."""
@@ -34,13 +30,11 @@ BLOCK = 512
 
 @dataclass(frozen=True, eq=False)
 class SharedTables:
-    """quantity "epsilon" at `given` = delta, or "delta" at `given` = eps. tables: (index of the tilt, table)."""
+    """For records of this training, counted in so many parts. tables: (index of the tilt, table)."""
 
     training: Training
     parts: int
-    quantity: str
-    given: Fraction
-    width: float
+    question: Question
     tables: tuple[tuple[int, Table], ...]
 
     @np.errstate(over="ignore", invalid="ignore")  # where something overflows the bounds are infinite
@@ -57,8 +51,7 @@ class SharedTables:
                 found = evaluate_rows(table, _padded(counts, rows))
                 guess = np.zeros(BLOCK)
                 guess[: len(rows)] = choice.epsilon[rows]
-                ends = (bracket_epsilons(found, self.given, guess) if self.quantity == "epsilon" else
-                        bracket_deltas(found, self.given))
+                ends = self.question.enclose(found, guess)
                 lower[rows], upper[rows] = (end[: len(rows)] for end in ends)
         idle = ~counts.steps.any(axis=1)
         return np.where(idle, 0.0, lower), np.where(idle, 0.0, upper)
@@ -68,43 +61,40 @@ class SharedTables:
         masses, parts = LogMasses.of(self.training, self.parts), list[Choice]()
         for rows in _blocks(np.arange(len(counts.records))):
             weights = _padded(counts, rows).coarser(masses.parts).weights()
-            found = (best_lines(masses, weights, _log(self.given)) if self.quantity == "epsilon" else
-                     lines_at(masses, weights, float(self.given)))
-            parts.append(found.take(np.arange(len(rows))))
+            parts.append(self.question.choose(masses, weights).take(np.arange(len(rows))))
         return Choice(*(np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0)])
                         for name in ("index", "epsilon", "log_delta")))
 
     def narrow(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """Which intervals are as narrow as asked."""
-        return narrow(self.quantity, lower, upper, self.width)
+        return self.question.narrow(lower, upper)
 
 
 @alone
 def shared_epsilons(counts: Counts, delta: Number, width: Number = WIDTH) -> SharedTables:
     """Tables for eps_i(delta), chosen for these records: a sample of all, say. Raises InvalidInput."""
-    target = open_unit(delta)
-    if target < LEAST_DELTA:
+    question = Question.of_epsilon(delta, width)
+    if question.tiny:
         raise InvalidInput("delta", delta, "at least 1e-280, for doubles to hold it")
-    return _build(counts, "epsilon", target, width)
+    return _build(counts, question)
 
 
 @alone
 def shared_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH) -> SharedTables:
     """Tables for delta_i(eps), as `shared_epsilons`."""
-    value = non_negative(epsilon, "epsilon")
-    if value > LARGEST_EPSILON:
-        raise InvalidInput("epsilon", value, "a number <= 2^40")
-    return _build(counts, "delta", value, width)
+    question = Question.of_delta(epsilon, width)
+    question.check()
+    return _build(counts, question)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _build(counts: Counts, quantity: str, given: Fraction, width: Number) -> SharedTables:
+def _build(counts: Counts, question: Question) -> SharedTables:
     """One table for each tilt that some record wants, up to the largest cut-off, for the buckets it may have steps in.
 
     More steps make the best tilt smaller: a record has none in buckets of which one step has its own further left.
     """
     training, parts = checked_counts(counts).training, counts.parts
-    empty = SharedTables(training, parts, quantity, given, float(checked_width(width)), ())
+    empty = SharedTables(training, parts, question, ())
     if training.sampling_probability == 1:
         raise InvalidInput("sampling_probability", 1, "below 1: without sampling no tables are needed")
     kinds = counts.take(np.flatnonzero(counts.steps.any(axis=1)))
@@ -126,10 +116,6 @@ def _single_steps(training: Training, parts: int) -> Counts:
     """A record for each bucket, with one step at its lower end."""
     steps = np.eye(bucket_count(parts), dtype=np.int64)
     return Counts(training, np.arange(len(steps)), steps, steps * square_ends(training, parts)[:-1], 0 * steps)
-
-
-def _log(number: Fraction) -> float:
-    return math.log(number.numerator) - math.log(number.denominator)
 
 
 def _blocks(rows: np.ndarray) -> list[np.ndarray]:
