@@ -108,14 +108,14 @@ Definition decide (o : option order) (p : problem) (ss : list (option stated)) :
   accept_N p && all_found (found o p) (kinds p) ss.
 Definition decide_below (o : option order) (p : problem) (ss : list (option stated)) : bool :=
   accept_N p && all_found (found_below o p) (kinds p) ss.
-(* With no kinds: one Gaussian step at eps, by one event, one step of finitely many outputs, or all zCDP steps, by one
-   moment. *)
+(* With no kinds: one Gaussian step at eps, by one event, one step of finitely many outputs or of noise, or all steps with
+   bounded Renyi divergences, by one moment. *)
 Definition decide_event (o : option order) (p : problem) (g : gaussian_step) : bool := same_order o (Gaussian g) && by_event g p.
 Definition judge (o : option order) (p : problem) (ss : list (option stated)) : bool :=
   match kinds p, ss with
   | [], [Some (Gaussian g)] => decide_event o p g
   | [], [Some (Zcdp z)] => same_order o (Zcdp z) && by_moment z p
-  | [], [Some (Guarantee g)] => same_order o (Guarantee g) && by_outputs g p
+  | [], [Some (Guarantee g)] => same_order o (Guarantee g) && (by_outputs g p || by_noise g p)
   | [], _ => false
   | _, _ => match direction p with Above => decide o p ss | Below => decide_below o p ss end
   end.

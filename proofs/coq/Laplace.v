@@ -128,3 +128,40 @@ Proof. unfold covers_discrete_below. destruct (g_source g) as [| | |sq D n ts] e
   assert (DO := dot_discrete_ok (g_precision g) sq (g_eps_num g) (g_eps_den g) (g_terms g) D (Z.to_nat n) HW HN Hd Ht ltac:(lia)).
   destruct (below_grid_ok _ (g_precision g) (discrete_gain sq (g_eps g) D) (fun t => ev t D) HW LI (fun t => proj1 (EV t D)) MO (fun a t d => DO a t d) _ _ _ _ _ _ BG) as [N [M E]].
   exists sq, D, n, ts. do 5 (split; [assumption || reflexivity|]). exact E. Qed.
+
+(* ---------- one step, by one event ---------- *)
+(* for Laplace noise the best one; for discrete noise the first test *)
+Definition event_place (g : guaranteed_step) (b : problem) : Z :=
+  ((eps_num b * g_eps_den g + g_eps_num g * eps_den b) * unit (g_precision g) / (2 * eps_den b * g_eps_den g))%Z.
+Definition by_noise (g : guaranteed_step) (b : problem) : bool :=
+  let W := g_precision g in let a := snd (expo W (g_terms g) (quotient_range W (eps_num b) (eps_den b))) in let d := ceiling (bound b * unit W) (2 ^ bits b) in
+  sound_guarantee g && (0 <=? eps_num b)%Z && (0 <? eps_den b)%Z && (0 <? bits b)%Z && (g_q_num g =? g_q_den g)%Z &&
+  match direction b, g_source g with
+  | Below, Laplace_noise => dot_laplace g a (event_place g b) d
+  | Below, Whole _ _ reach (t :: _) => dot_discrete W (Z.to_nat reach) (window_for g) a t d
+  | _, _ => false
+  end.
+Theorem by_noise_ok g b : by_noise g b = true -> direction b = Below /\ 0 <= g_eps g /\ match g_source g with
+  | Laplace_noise => IZR (bound b) / unit_of b <= lap_gain (g_eps g) (IZR (event_place g b) / IZR (unit (g_precision g))) (exp (epsilon_of b))
+  | Whole square D _ (t :: _) => 0 < g_eps g /\ IZR (bound b) / unit_of b <= discrete_gain square (g_eps g) D t (exp (epsilon_of b))
+  | _ => False
+  end.
+Proof. unfold by_noise. cbv zeta. intros T. apply andb_prop in T as [T SC]. do 4 (apply andb_prop in T as [T ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
+  destruct (sound_guarantee_ok g T) as [[HW [_ [_ [Hd [_ [_ Ht]]]]]] [_ [He [_ S2]]]]. destruct (direction b); [discriminate|]. split; [auto|split; [auto|]].
+  assert (SR := unit_gt0 _ HW). set (W := g_precision g) in *. set (s := IZR (unit W)) in *. assert (US : IZR (2 ^ W) = s) by exact (unit_pow _).
+  destruct (expo_ok W HW (g_terms g) (quotient_range W (eps_num b) (eps_den b)) (epsilon_of b) Ht
+    (quotient_range_ok W HW (eps_num b) (eps_den b) ltac:(auto) ltac:(auto))) as [[_ [_ A]] _]. rewrite US in A. set (a := snd _) in *. assert (X := exp_pos (epsilon_of b)).
+  assert (A0 : (0 <= a)%Z) by (apply le_IZR; nra). assert (BP : (0 < 2 ^ bits b)%Z) by (apply Z.pow_pos_nonneg; lia).
+  assert (DB : IZR (bound b) / unit_of b <= IZR (ceiling (bound b * unit W) (2 ^ bits b)) / s).
+  { apply (Rmult_le_reg_r s); auto. unfold Rdiv at 2. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. eapply Rle_trans; [|now apply ceiling_ge].
+    right. unfold unit_of. rewrite mult_IZR. fold s. apply IZR_lt in BP. field. lra. }
+  assert (AE : exp (epsilon_of b) <= IZR a / s) by (apply (Rmult_le_reg_r s); auto; unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra).
+  destruct (g_source g) as [| | |sq D n [|t ts]] eqn:SE; try discriminate.
+  - eapply Rle_trans; [exact DB|]. eapply Rle_trans; [exact (dot_laplace_ok g HW Ht Hd a _ _ A0 SC)|]. fold W s.
+    rewrite (lap_gain_linear _ _ (exp (epsilon_of b)) (IZR a / s)). assert (L := lap_slope_ge0 (g_eps g) (IZR (event_place g b) / s)).
+    assert (0 <= (IZR a / s - exp (epsilon_of b)) * lap_slope (g_eps g) (IZR (event_place g b) / s)) by (apply Rmult_le_pos; lra). lra.
+  - destruct S2 as [R D0]. destruct (reach_ok g T _ _ _ _ SE) as [HN HD]. split; auto. unfold window_for in SC. rewrite SE in SC.
+    eapply Rle_trans; [exact DB|]. eapply Rle_trans; [exact (dot_discrete_ok W sq (g_eps_num g) (g_eps_den g) (g_terms g) D (Z.to_nat n) HW HN Hd Ht ltac:(lia) a t _ A0 SC)|].
+    fold s. assert (L := event_range sq (g_eps g) R t D). unfold discrete_gain. fold (g_eps g).
+    set (v := summed (fun k => up_to t k * discrete sq (g_eps g) D k)) in *. assert (exp (epsilon_of b) * v <= IZR a / s * v) by (apply Rmult_le_compat_r; lra). lra. Qed.

@@ -97,6 +97,17 @@ Proof. intros I. assert (F := judged). rewrite judge_below in F by auto. apply a
   clear - F I. revert F I. generalize (kinds p) as ks, gs as gs'. induction ks as [|k ks IH]; intros [|g' gs'] F I; try easy. cbn [all_found map steps_stated] in F, I. apply andb_prop in F as [F R].
   apply in_app_or in I as [I|I]; [|destruct (IH gs' R I) as [k' [I' F']]; exists k'; split; [now right|auto]]. apply repeat_spec in I. injection I as ->. exists k. split; [now left|auto]. Qed.
 End Noisy.
+(* one step, and an event of one cut *)
+Lemma one_event {T} (A : integral T) (P Q : T -> R) (c : T -> bool) (yes no : bool) a v : cuts_well A c -> nice A P -> nice A Q ->
+  let ev := fun y => if (if c y then yes else no) then 1 else 0 in is_int A (fun y => (if c y then if yes then 1 else 0 else if no then 1 else 0) * (P y - a * Q y)) v ->
+  exists test u w, (forall outputs, test outputs = 0 \/ test outputs = 1) /\ expect A (fun _ => P) test 1 [] u /\ expect A (fun _ => Q) test 1 [] w /\ u - a * w = v.
+Proof. intros W NP NQ ev I. assert (EX : forall D, nice A D -> exists u, is_int A (fun y => D y * ev y) u).
+  { intros D [D0 [d ID]]. destruct (W D (conj D0 (ex_intro _ d ID))) as [[_ [d1 I1]] [_ [d0 I0]]]. exists ((if yes then 1 else 0) * d1 + (if no then 1 else 0) * d0).
+    eapply (int_ext A); [|exact (int_plus A _ _ _ _ (int_scal A (if yes then 1 else 0) _ _ I1) (int_scal A (if no then 1 else 0) _ _ I0))].
+    intros y. unfold ev. cbv beta. destruct (c y), yes, no; ring. }
+  destruct (EX P NP) as [u U]. destruct (EX Q NQ) as [w V]. exists (fun h => match h with y :: _ => ev y | [] => 0 end), u, w.
+  split; [intros [|y h]; auto; unfold ev; destruct (c y), yes, no; auto|]. split; [exists ev; split; [reflexivity|exact U]|split; [exists ev; split; [reflexivity|exact V]|]].
+  apply (int_unique A (fun y => P y * ev y - a * (Q y * ev y))); [apply int_minus; auto; now apply int_scal|]. eapply (int_ext A); [|exact I]. intros y. cbv beta. unfold ev. destruct (c y), yes, no; ring. Qed.
 
 (* ---------- Laplace noise ---------- *)
 (* the number that one record changes by as much as is stated: r scales of the noise *)
@@ -151,6 +162,9 @@ Proof. destruct (noise_event line (P true) (P false) (fun k g => map past (scale
 End LaplaceNotPrivate.
 
 (* ---------- discrete noise ---------- *)
+Lemma counts_cuts_well c : cuts_well counts c.
+Proof. intros f [F0 [v V]]. split; (split; [intros x; destruct (c x); auto; lra|]);
+    (apply (counts_exists _ f v); [intros x; specialize (F0 x); destruct (c x); lra|exact V]). Qed.
 Section DiscreteNotPrivate.
 Variables (o : order) (p : problem) (gs plans : list guaranteed_step).
 Hypothesis below : direction p = Below.
@@ -163,8 +177,7 @@ Definition noise_of (g : guaranteed_step) (c : Z) : Z -> R := discrete (fst (sha
 Hypothesis of_discrete : forall g, In g gs -> exists square D reach ts, g_source g = Whole square D reach ts.
 Definition counts_cuts (k : kind) (g : guaranteed_step) : list (Z -> bool) := match g_source g with Whole _ _ _ ts => map (fun t k => (k <=? t)%Z) ts | _ => [] end.
 Lemma counts_cut k g : Forall (cuts_well counts) (counts_cuts k g).
-Proof. apply Forall_forall. intros c _ f [F0 [v V]]. split; (split; [intros x; destruct (c x); auto; lra|]);
-    (apply (counts_exists _ f v); [intros x; specialize (F0 x); destruct (c x); lra|exact V]). Qed.
+Proof. apply Forall_forall. intros c _. apply counts_cuts_well. Qed.
 Lemma discrete_by_cuts k g : In g gs -> found_below (Some o) p k (Guarantee g) = true -> (0 <= snd (shape g))%Z /\ 0 < g_eps g /\
   by_cuts counts (fun g => noise_of g 0) (fun g => noise_of g (snd (shape g))) counts_cuts k g (law_of (grid_step p) (unit_of p) (step_law k)).
 Proof. intros I F. destruct (of_discrete g I) as [sq [D [n [ts GS]]]]. destruct (found_noise _ _ _ _ F) as [C|C]; [unfold covers_laplace_below in C; now rewrite GS in C|].

@@ -6,13 +6,14 @@
      response_exact: one answer of c, the true one with weight a and each other one with weight b;
      response_pure: the same with odds e^e, as an (e, 0)-private step;
      discrete_laplace_pure: whole numbers as outputs, whose noise is discrete Laplace: (eps, 0)-private;
-     outputs_expect: with finitely many outputs every test has a mean;
+     outputs_expect, counts_expect: with finitely many outputs, or whole numbers, every test has a mean;
      outputs_not_private: one step from below, sampled or not: data sets and an event;
      response_not_private: the same of answers to two questions;
-     guarantee_not_private: one step of which (e, d)-privacy is stated: outputs that have it, and an event. *)
+     guarantee_not_private: one step of which (e, d)-privacy is stated: outputs that have it, and an event;
+     laplace_event_not_private, discrete_event_not_private: one step of noise, and an event. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Checker Link Integral Normal SampledGaussian Discrete Guaranteed Zcdp Extract Mechanism Mixed Refuted.
+From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Checker Link Integral Normal SampledGaussian Discrete Guaranteed Laplace Zcdp Extract Mechanism Mixed Refuted LaplaceRefuted.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -167,15 +168,17 @@ Variables (p : problem) (g : guaranteed_step).
 Hypothesis judged : judge (Some (g_order g)) p [Some (Guarantee g)] = true.
 Hypothesis one_step : kinds p = [].
 Let o := g_order g.
-Lemma judged_point : by_outputs g p = true.
-Proof. assert (J := judged). unfold judge in J. rewrite one_step in J. now apply andb_prop in J as [_ J]. Qed.
+Lemma judged_point : match g_source g with Any | Outputs _ _ => by_outputs g p | _ => by_noise g p end = true.
+Proof. assert (J := judged). unfold judge in J. rewrite one_step in J. apply andb_prop in J as [_ J]. apply orb_prop in J.
+  destruct J as [J|J]; destruct (g_source g) as [| | |sq D n ts] eqn:GS; auto; exfalso; unfold by_outputs, by_noise in J; rewrite GS in J; try discriminate;
+    apply andb_prop in J as [_ J]; destruct (direction p); discriminate. Qed.
 (* The outputs have exactly the stated laws, on batches with a record and without. *)
 Theorem outputs_not_private ps qs : g_source g = Outputs ps qs -> let l := seq 0 (length ps) in
   exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
   expect (sums l) (fun _ => with_record (share ps) (share qs) (g_q g) o) test 1 [] u /\
   expect (sums l) (fun _ => without_record (share ps) (share qs) (g_q g) o) test 1 [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
-Proof. intros GS l. destruct (by_outputs_ok g p ps qs judged_point GS) as [HS [Hq K]]. rewrite GS in *. destruct HS as [SP [SQ L]].
+Proof. intros GS l. assert (JP := judged_point). rewrite GS in JP. destruct (by_outputs_ok g p ps qs JP GS) as [HS [Hq K]]. rewrite GS in *. destruct HS as [SP [SQ L]].
   assert (P0 := fun i => share_ge0 ps i SP). assert (Q0 := fun i => share_ge0 qs i SQ).
   destruct (shown_event l (share ps) (share qs) (g_q g) P0 Q0 Hq (fun o => match o with Remove => apart ps qs | Add => apart qs ps end) (epsilon_of p) o) as [test [u [v [E [U [V W]]]]]].
   - intros a. reflexivity.
@@ -188,7 +191,7 @@ Theorem response_not_private a b c rest i j : (0 <= a)%Z -> (0 <= b)%Z -> (2 <= 
   exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
   expect (sums l) (fun _ => answer (IZR a) (IZR b) c i) test 1 [] u /\ expect (sums l) (fun _ => answer (IZR a) (IZR b) c j) test 1 [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
-Proof. intros A B C2 N OT I J D GS Q1 l. destruct (by_outputs_ok g p _ _ judged_point GS) as [_ [_ K]]. rewrite GS, Q1 in *.
+Proof. intros A B C2 N OT I J D GS Q1 l. assert (JP := judged_point). rewrite GS in JP. destruct (by_outputs_ok g p _ _ JP GS) as [_ [_ K]]. rewrite GS, Q1 in *.
   rewrite guaranteed_one in K. set (P := answer (IZR a) (IZR b) c i). set (Q := answer (IZR a) (IZR b) c j). set (ev := HockeyStick.best P Q (epsilon_of p)).
   exists (fun h => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end), (prob P ev l), (prob Q ev l).
   assert (EX : forall D, expect (sums l) (fun _ => D) (fun h : list nat => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end) 1 [] (prob D ev l)).
@@ -202,7 +205,7 @@ Theorem guarantee_not_private : g_source g = Any -> let P := mP (g_eps g) (g_del
   private_pair (sums outcomes) (g_eps g) (g_delta g) P Q /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
   expect (sums outcomes) (fun _ => P) test 1 [] u /\ expect (sums outcomes) (fun _ => Q) test 1 [] v /\
   exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
-Proof. intros GS. destruct (by_worst_ok g p judged_point GS) as [_ [He [Hd [_ K]]]]. set (e := g_eps g) in *. set (d := g_delta g) in *.
+Proof. intros GS. assert (JP := judged_point). rewrite GS in JP. destruct (by_worst_ok g p JP GS) as [_ [He [Hd [_ K]]]]. set (e := g_eps g) in *. set (d := g_delta g) in *.
   intros P Q. assert (P0 : forall x, 0 <= P x) by (intros; now apply mP_ge0). assert (Q0 : forall x, 0 <= Q x) by (intros; now apply mQ_ge0).
   set (ev := HockeyStick.best P Q (epsilon_of p)).
   exists (fun h => match h with x :: _ => if ev x then 1 else 0 | [] => 0 end), (prob P ev outcomes), (prob Q ev outcomes).
@@ -216,6 +219,30 @@ Proof. intros GS. destruct (by_worst_ok g p judged_point GS) as [_ [He [Hd [_ K]
     + apply (upto_le _ _ (fun x => pos (P x - exp e * Q x)) (worst e d (exp e))); [intros; apply Rle_refl|exact WE|]. apply upto_int. reflexivity.
     + apply (upto_le _ _ (fun x => pos (Q x - exp e * P x)) (worst e d (exp e))); [intros; apply Rle_refl|exact WE|]. apply upto_int. apply worst_swapped.
   - assert (A := HS_attained P Q (epsilon_of p) outcomes). fold ev in A. unfold worst in K. unfold HS in A. unfold P, Q in *. lra. Qed.
+(* One step of noise: on numbers as far apart as is stated. *)
+Theorem laplace_event_not_private b : 0 < b -> g_source g = Laplace_noise -> exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect line (fun _ => laplace b (g_eps g * b)) test 1 [] u /\ expect line (fun _ => laplace b 0) test 1 [] v /\ exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros Hb GS. assert (JP := judged_point). rewrite GS in JP. destruct (by_noise_ok g p JP) as [_ [He K]]. rewrite GS in K. set (r := g_eps g) in *. set (t := IZR (event_place g p) / IZR (Enclosures.unit (g_precision g))) in K.
+  set (P := laplace b (r * b)). set (Q := laplace b 0). assert (PS : forall y, P y = / b * lap_std ((y - 0) / b - r)) by exact (laplace_scaled b Hb r true).
+  assert (QS : forall y, Q y = / b * lap_std ((y - 0) / b - 0)) by exact (laplace_scaled b Hb r false). assert (V := Rinv_0_lt_compat _ Hb).
+  assert (NP : nice line P).
+  { split; [intros y; rewrite PS; apply Rmult_le_pos; [lra|apply lap_std_ge0]|]. exists 1. eapply line_ext; [|exact (rescaled (fun x => lap_std (x - r)) b 0 1 Hb (lap_line r))]. intros y. now rewrite PS. }
+  assert (NQ : nice line Q).
+  { split; [intros y; rewrite QS; apply Rmult_le_pos; [lra|apply lap_std_ge0]|]. exists 1. eapply line_ext; [|exact (rescaled (fun x => lap_std (x - 0)) b 0 1 Hb (lap_line 0))]. intros y. now rewrite QS. }
+  set (yes := if Rlt_dec t 0 then true else if Rle_dec t r then true else false). set (no := if Rlt_dec t 0 then true else false).
+  destruct (one_event line P Q (past (b * t)) yes no (exp (epsilon_of p)) (lap_gain r t (exp (epsilon_of p)))) as [test [u [v [T [U [W E]]]]]]; auto.
+  - assert (L := line_cuts [b * t]). now inversion L.
+  - eapply line_ext; [|exact (rescaled _ b 0 _ Hb (lap_gain_int r t (exp (epsilon_of p))))]. intros y. cbv beta. rewrite PS, QS.
+    assert (EV : past (b * t) y = past t ((y - 0) / b)).
+    { assert (X : b * ((y - 0) / b) = y) by (field; lra). unfold past. destruct (Rlt_dec (b * t) y), (Rlt_dec t ((y - 0) / b)); auto; exfalso; nra. }
+    rewrite EV. unfold lap_event, yes, no, past, beyond. destruct (Rlt_dec t 0), (Rle_dec t r), (Rlt_dec t ((y - 0) / b)); ring.
+  - exists test, u, v. repeat (split; [assumption|]). lra. Qed.
+Theorem discrete_event_not_private square D n ts : g_source g = Whole square D n ts -> exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect counts (fun _ => discrete square (g_eps g) 0) test 1 [] u /\ expect counts (fun _ => discrete square (g_eps g) D) test 1 [] v /\ exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros GS. assert (JP := judged_point). rewrite GS in JP. destruct (by_noise_ok g p JP) as [_ [He K]]. rewrite GS in K. destruct ts as [|t ts]; [easy|]. destruct K as [R K].
+  assert (N : forall c, nice counts (discrete square (g_eps g) c)) by (intros c; split; [intros; now apply noise_ge0|exists 1; now apply noise_int]).
+  destruct (one_event counts (discrete square (g_eps g) 0) (discrete square (g_eps g) D) (fun k => (k <=? t)%Z) true false (exp (epsilon_of p)) (discrete_gain square (g_eps g) D t (exp (epsilon_of p))))
+    as [test [u [v [T [U [W E]]]]]]; auto using counts_cuts_well; [exact (discrete_gain_int square (g_eps g) R D t (exp (epsilon_of p)))|]. exists test, u, v. repeat (split; [assumption|]). lra. Qed.
 End Refuted.
 
 (* ---------- whole numbers as outputs ---------- *)
@@ -224,3 +251,12 @@ Proof. intros R H. assert (K : forall c c' k, (Z.abs (c - c') <= D)%Z -> discret
   { intros x y k L. assert (T := total_pos false r R). unfold discrete, Rdiv. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [left; now apply Rinv_0_lt_compat|].
     unfold weight. rewrite <- exp_plus. apply exp_le. assert (IZR (size false (k - y)) <= IZR (size false (k - x)) + IZR D) by (rewrite <- plus_IZR; apply IZR_le; cbn; lia). nra. }
   apply bounded_ratio; try (intros; now apply noise_ge0); try (now apply noise_int); intros k; apply K; lia. Qed.
+(* Every test of whole numbers has a mean. *)
+Fixpoint counts_mean (P : list Z -> Z -> R) (test : list Z -> R) (n : nat) (h : list Z) : R :=
+  match n with O => test h | Datatypes.S n => summed (fun x => P h x * counts_mean P test n (x :: h)) end.
+Theorem counts_expect P test : (forall h, 0 <= test h <= 1) -> (forall h k, 0 <= P h k) -> (forall h, is_int counts (P h) 1) ->
+  forall n h, 0 <= counts_mean P test n h <= 1 /\ expect counts P test n h (counts_mean P test n h).
+Proof. intros Ht P0 P1. induction n as [|n IH]; intros h; cbn [expect counts_mean]; [auto|]. set (F := fun x => counts_mean P test n (x :: h)).
+  assert (B : forall k, 0 <= P h k * F k <= P h k) by (intros k; specialize (P0 h k); destruct (IH (k :: h)) as [B _]; fold (F k) in B; nra).
+  destruct (counts_exists _ _ _ B (P1 h)) as [u U]. destruct (summed_int _ _ U) as [I E]. split; [|exists F; split; [intros x; apply IH|exact I]].
+  split; [exact (int_ge0 counts _ _ (fun k => proj1 (B k)) I)|exact (int_le counts _ _ _ _ (fun k => proj2 (B k)) I (P1 h))]. Qed.

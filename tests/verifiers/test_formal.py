@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from flint import arb
+from flint import arb, ctx
 
 from verified_dp import (
     ZCDP,
@@ -376,6 +376,25 @@ def test_the_program_finds_a_law_below_laplace_noise(ratio: str, step: str) -> N
         moved = (*kind.masses[:index], kind.masses[index] - by, kind.masses[index + 1] + by, *kind.masses[index + 2:])
         assert not accepted(moved)
     assert not accepted(kind.masses, LaplaceLoss(law.ratio * Fraction(9, 10)))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("law", [LaplaceLoss(Fraction(3, 2)), DiscreteGaussianLoss(Fraction(9), 2),
+                                 DiscreteLaplaceLoss(Fraction(5, 2), 4)])
+def test_one_event_bounds_one_step_of_noise(law: Any) -> None:
+    """To the last digits, at any epsilon; nothing from above."""
+    field = next(name for name in ("ratio", "sigma_squared", "scale") if hasattr(law, name))
+    worse = replace(law, **{field: getattr(law, field) * Fraction(999 if field == "ratio" else 1001, 1000)})
+    for at in (Fraction(0), Fraction(1, 3), Fraction(6, 5)):
+        part = event_part([(law, 1)], "remove", "below", at, TARGET)
+        assert part is not None and event_part([(law, 1)], "remove", "above", at, TARGET) is None
+        with ctx.workprec(400):
+            true = law.enclose_hockey_stick(arb(at.numerator) / at.denominator)
+            assert abs(true * 2**part.bits - part.bound) < 8 and is_accepted(part, [law])
+        assert not is_accepted(replace(part, bound=part.bound + 8), [law])
+        assert not is_accepted(replace(part, epsilon=at + Fraction(1, 10**30)), [law])
+        assert not is_accepted(part, [worse])
 
 
 NOISES: list[Any] = [DiscreteGaussianLoss(Fraction(5, 2), 2), DiscreteGaussianLoss(Fraction(40), 1),

@@ -104,7 +104,8 @@ TRUST_REFUTED = (
     "outputs, whose probabilities exist as iterated Riemann integrals and differ by what the program found, so that "
     "what is stated of the steps does not make them private as claimed (sampled_gaussian_not_private, the same with "
     "zero and replace, gaussian_not_private, gaussian_replace_not_private; laplace_not_private, discrete_not_private, "
-    f"of a number that a record changes by as much as is stated; in proofs/coq). Trusted: {PROGRAM}"
+    "of one step laplace_event_not_private and discrete_event_not_private, of a number that a record changes by as "
+    f"much as is stated; in proofs/coq). Trusted: {PROGRAM}"
 )
 """... and bounded from below."""
 TRUST_ATTAINED = (

@@ -178,11 +178,11 @@ class GuaranteeStep:
         if side == "above" or by_law:
             noisy = self.source not in ("guarantee", "outputs")
             return by_law and (side == "above" or (noisy and self.probability == 1))
-        return self.source == "outputs" or (self.source == "guarantee" and self.probability == 1)
+        return self.source == "outputs" or self.probability == 1
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series."""
-        spare = _SPARE_BITS if side == "below" else 0  # grids end a little before the largest loss
+        spare = 0 if side == "above" else _SPARE_BITS  # grids end a little before the largest loss
         bits = _compared_bits((low + count) * step, bits + spare)
         yield self.source
         yield from [*self._numbers(), *self._hints(side, [index * step for index in range(low, low + count)], bits)]
@@ -194,7 +194,7 @@ class GuaranteeStep:
 
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
         """The same for one point of the curve."""
-        return self.words("", 1, 0, epsilon, bits)
+        return self.words("point", 1, 1, epsilon, bits)
 
     def told(self, epsilon: Fraction) -> str:
         """What the program prints of it, before the hints."""
@@ -218,11 +218,12 @@ class DiscreteStep(GuaranteeStep):
         yield self.shift
 
     def _hints(self, side: str, places: Sequence[Fraction], bits: int) -> Iterator[int]:
-        """How far a window reaches, of 2^-bits about outside; below, events up to a number: as for a Gaussian."""
+        """How far a window reaches, 2^-bits about outside; below, events up to a number: as for a Gaussian, or one."""
         far, square = Fraction(7 * bits, 10) / self.epsilon, self.source == "discrete-gaussian"
         reach = self.shift + 1 + (isqrt(ceil(far)) if square else ceil(far))
-        tests = list(self._events(places, reach, bits)) if side == "below" else []
-        yield from [reach, len(tests), *tests]
+        tests = self._events(places, reach, bits) if side != "above" else iter(())
+        found = [next(tests)] if side == "point" else list(tests)
+        yield from [reach, len(found), *found]
 
     def _events(self, places: Sequence[Fraction], reach: int, bits: int) -> Iterator[int]:
         """As T27 chooses them."""
@@ -387,21 +388,14 @@ def _sampled_outputs(law: SampledAtomicLoss, order: str, side: str, bits: int) -
 
 
 @stepped.register
-def _laplace(law: LaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    known = order if order in DIRECTIONS else DIRECTIONS[0]
-    return GuaranteeStep(known, Fraction(1), law.ratio, Fraction(0), "laplace")
-
-
-@stepped.register
-def _discrete_laplace(law: DiscreteLaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    known = order if order in DIRECTIONS else DIRECTIONS[0]
-    return DiscreteStep(known, Fraction(1), 1 / law.scale, Fraction(0), "discrete-laplace", shift=law.sensitivity)
-
-
-@stepped.register
-def _discrete_gaussian(law: DiscreteGaussianLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
-    known, rate = order if order in DIRECTIONS else DIRECTIONS[0], 1 / (2 * law.sigma_squared)
-    return DiscreteStep(known, Fraction(1), rate, Fraction(0), "discrete-gaussian", shift=law.sensitivity)
+def _noise(law: LaplaceLoss | DiscreteLaplaceLoss | DiscreteGaussianLoss, order: str, side: str,
+           bits: int) -> GuaranteeStep | None:
+    known, one, none = order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), Fraction(0)
+    if isinstance(law, LaplaceLoss):
+        return GuaranteeStep(known, one, law.ratio, none, "laplace")
+    if isinstance(law, DiscreteLaplaceLoss):
+        return DiscreteStep(known, one, 1 / law.scale, none, "discrete-laplace", shift=law.sensitivity)
+    return DiscreteStep(known, one, 1 / (2 * law.sigma_squared), none, "discrete-gaussian", shift=law.sensitivity)
 
 
 @stepped.register
@@ -479,22 +473,16 @@ def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | N
         if share == 1:
             return GaussianLoss((4 if replaced else 1) / noise**2, order)
         return SampledGaussianLoss(share, noise, order) if share else None
-    if type(step) in (Laplace, DiscreteLaplace, DiscreteGaussian) and share and not pure:
-        noisy = _noisy(step)
+    vectors = isinstance(step, Laplace | DiscreteLaplace) and type(step) not in (Laplace, DiscreteLaplace)
+    if isinstance(step, Laplace | DiscreteLaplace | DiscreteGaussian) and not vectors and share and not pure:
+        noisy = (LaplaceLoss(step.ratio) if isinstance(step, Laplace) else
+                 DiscreteLaplaceLoss(step.scale, step.sensitivity) if isinstance(step, DiscreteLaplace) else
+                 DiscreteGaussianLoss(step.sigma_squared, step.sensitivity))
         return noisy if share == 1 else noisy.on_sample(share, order) or SampledLoss(noisy, share, order)
     guarantee = _guaranteed(step, pure=pure)
     if guarantee is None or not share:
         return None
     return guarantee.in_order(order) if share == 1 else SampledAtomicLoss(guarantee, share, order)
-
-
-def _noisy(step: object) -> LaplaceLoss | DiscreteLaplaceLoss | DiscreteGaussianLoss:
-    if isinstance(step, DiscreteGaussian):
-        return DiscreteGaussianLoss(step.sigma_squared, step.sensitivity)
-    if isinstance(step, DiscreteLaplace):
-        return DiscreteLaplaceLoss(step.scale, step.sensitivity)
-    assert isinstance(step, Laplace)
-    return LaplaceLoss(step.ratio)
 
 
 def attained_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
