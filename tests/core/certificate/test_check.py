@@ -326,9 +326,12 @@ def test_a_false_claim_does_not_pass(refuted: Document) -> None:
     document["evaluations"][0]["enclosure"] = enclosure_record(Dyadic(1, -10), upper)
     document["verdict"] = "proved"
     document["result"]["delta"] = {"order": "both", "lower": "", "upper": ""}
-    for _ in range(3):  # take over what the checker says must stand there
+    for _ in range(4):  # take over what the checker says must stand there
         check = verify(sealed(document))
         assert not check.valid
+        if check.field == "short_by_rounding":
+            document[check.field] = not document[check.field]
+            continue
         if check.field is None or not check.field.startswith("result.delta"):
             break
         part = check.field.rpartition(".")[2]
