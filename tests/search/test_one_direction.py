@@ -146,7 +146,7 @@ def test_an_epsilon_of_dp_sgd_enters_no_file_that_only_declines() -> None:
 
 def test_planners_are_filtered_by_what_laws_offer() -> None:
     loss = privacy_profile(compose((PoissonSampled(Gaussian(1), "1/10"), 100)), "remove").losses[0]
-    found = [one.row.name for one in candidates(OneDirection(loss))]
+    found = [one.row.name for one in candidates(OneDirection(loss)) if one.planner]
     assert found[0] == "Line" and not {"Exact", "Closed", "Halves", "Epochs", "Outcomes", "Moment"} & set(found)
-    plain = [one.row.file for one in candidates(OneDirection(PLAIN))]
+    plain = [one.row.file for one in candidates(OneDirection(PLAIN)) if one.planner]
     assert "closed" in plain and not {"halves", "epochs", "rays"} & set(plain)

@@ -92,7 +92,7 @@ class OneDirection(Estimates):
     @cached_property
     def has_ends(self) -> bool:
         """Whether something may be known of delta without a search."""
-        return self.loss.only_moments or any(one.row.file == "exact" for one in self.candidates)
+        return self.loss.only_moments or self.offered("exact") is not None
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise.

@@ -10,6 +10,7 @@ Of three losses n of k steps have the two larger ones: for each n a sum of binom
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from flint import arb, ctx, fmpz
 
@@ -17,6 +18,7 @@ from verified_dp.core.engines.rules import is_atomic
 from verified_dp.core.engines.shared import binomial_mass
 from verified_dp.core.kernel.balls import integer_below, largest, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 
 MAX_COUNT = 10**8
@@ -37,7 +39,13 @@ def _has_losses(loss: ComposedLoss, number: int) -> bool:
     if len(loss.parts) != 1 or loss.mean_shift_squared:
         return False
     law, count = loss.parts[0]
-    return is_atomic(law) and count <= MAX_COUNT and len(law.enclose_loss_atoms() or ()) == number
+    return count <= MAX_COUNT and _count_losses(law) == number
+
+
+@lru_cache(maxsize=256)
+def _count_losses(law: Law) -> int:
+    """The finite losses of a law with finitely many outcomes; 0 for any other."""
+    return len(law.enclose_loss_atoms() or ()) if is_atomic(law) else 0
 
 
 def count_terms(count: int, prec: int) -> int:

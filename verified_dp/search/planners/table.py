@@ -88,9 +88,9 @@ class Row:
 
 ROWS = (
     Row("exact", "Exact", "", 0, 0.0, ends),
-    Row("halves", "Halves", "closed-form", 0, 0.0, _is_atomic),
     Row("epochs", "Epochs", "contour", 0, 0.0, _is_allocated),
     Row("closed", "Closed", "closed-form", 0, 0.0, _is_sum),
+    Row("halves", "Halves", "closed-form", 0, 0.0, _is_atomic),
     Row("few_steps", "FewSteps", "closed-form", 0, 0.0, _is_listed),
     Row("line", "Line", "contour", 0, 0.01, has_contour),
     Row("rays", "Rays", "contour", 0, 0.015, _has_nodes),
@@ -118,10 +118,12 @@ class Candidate:
     @cached_property
     def planner(self) -> Planner | None:
         """None where it does not."""
+        if not self.row.may_apply(self._model.loss):
+            return None
         kind: type[Planner] = getattr(import_module(f"verified_dp.search.planners.{self.row.file}"), self.row.name)
         return kind.of(self._model)
 
 
 def candidates(model: Estimates) -> tuple[Candidate, ...]:
-    """Those of the loss of a model."""
-    return tuple(Candidate(row, model) for row in ROWS if row.may_apply(model.loss))
+    """One for every row."""
+    return tuple(Candidate(row, model) for row in ROWS)
