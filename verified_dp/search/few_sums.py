@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.core.engines.rules import is_atomic
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 
@@ -20,12 +19,10 @@ Place = tuple[arb, arb]
 
 
 def solve_few(loss: ComposedLoss, target: Fraction) -> tuple[arb, float] | None:
-    """A positive eps where delta is the target, and bits that cover what cancels near it; None elsewhere.
+    """A positive eps where delta is the target, and bits that cover what cancels near it, of finite laws alone.
 
-    None too where the answer is an end that is known without a search, or there are more sums. It proves nothing.
+    None where the answer is an end that is known without a search, or there are more sums. It proves nothing.
     """
-    if not loss.parts or loss.mean_shift_squared or not all(is_atomic(law) for law, _ in loss.parts):
-        return None
     laws = [(law.enclose_loss_atoms() or [], count) for law, count in loss.parts]
     if not all(atoms and count < _MOST for atoms, count in laws) or math.prod(
             math.comb(count + len(atoms) - 1, count) for atoms, count in laws) > _MOST:

@@ -22,7 +22,7 @@ from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.few_sums import solve_few
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.planners.table import EXPANSIONS
+from verified_dp.search.planners.table import EXPANSIONS, is_finite
 
 _STEEPEST = 8.0
 """Where log delta falls fast in log eps, delta is needed to fewer digits than eps; by no more than this factor."""
@@ -110,16 +110,17 @@ class _Question:
     def by_few_sums(self) -> Bracket | None:
         """Two values of a quick closed form, beside the place where few sums have the target; None where that fails."""
         order, loss = self.order, self.order.loss
-        if (loss.only_moments or self.method not in ("auto", "closed-form") or order.why_no_floats is not None
-                or is_plain(loss) or not is_quick(loss)):
+        if self.method not in ("auto", "closed-form") or loss.only_moments or not is_finite(loss):
             return None
-        found = solve_few(loss, self.target)
+        wanted = is_quick(loss) and not is_plain(loss) and order.why_no_floats is None
+        found = solve_few(loss, self.target) if wanted else None
         if found is None or not found[0].is_finite():
             return None
         epsilon, half = found[0].mid(), found[0].mid() / (3 * 10**self.digits)
-        bits = self.digits * math.log2(10) + 8
-        lower, upper = (moved_by(lower_dyadic(epsilon + side).as_fraction(), 0.0, bits) for side in (-half, half))
-        answer = order.evaluate(lower, ClosedFormWitness(math.ceil(bits + found[1]) + 32))
+        bits = math.ceil(self.digits * math.log2(10)) + 8
+        with ctx.workprec(bits + 8):
+            lower, upper = lower_dyadic(epsilon - half).as_fraction(), lower_dyadic(epsilon + half).as_fraction()
+        answer = order.evaluate(lower, ClosedFormWitness(bits + math.ceil(found[1]) + 32))
         self._note(answer, answer.at(upper))
         return self.best if self._is_sharp else None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from flint import arb, ctx, fmpz
 
@@ -18,7 +19,6 @@ from verified_dp.core.engines.rules import is_atomic
 from verified_dp.core.engines.shared import binomial_mass
 from verified_dp.core.kernel.balls import integer_below, largest, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 
 MAX_COUNT = 10**8
@@ -38,12 +38,13 @@ def is_trinomial(loss: ComposedLoss) -> bool:
 def _has_losses(loss: ComposedLoss, number: int) -> bool:
     if len(loss.parts) != 1 or loss.mean_shift_squared:
         return False
+    law: Any
     law, count = loss.parts[0]
     return count <= MAX_COUNT and _count_losses(law) == number
 
 
 @lru_cache(maxsize=256)
-def _count_losses(law: Law) -> int:
+def _count_losses(law: Any) -> int:
     """The finite losses of a law with finitely many outcomes; 0 for any other."""
     return len(law.enclose_loss_atoms() or ()) if is_atomic(law) else 0
 
