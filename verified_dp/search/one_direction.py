@@ -29,7 +29,7 @@ from verified_dp.search.deadline import Budget, OutOfTime, check_time, ending_at
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
 from verified_dp.search.planners.plan import Asked, Plan, Planner
-from verified_dp.search.planners.table import EXPANSIONS, Candidate, candidates
+from verified_dp.search.planners.table import EXPANSIONS, ROWS, Candidate
 
 COARSE = 14.0
 """Where sharp methods give fewer bits than this, the lattice is asked for as many."""
@@ -68,8 +68,8 @@ class OneDirection(Estimates):
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The planners that may apply to the loss."""
-        return candidates(self)
+        """One for every row."""
+        return tuple(Candidate(row, self) for row in ROWS)
 
     @cached_property
     def is_sharp(self) -> bool:
@@ -92,7 +92,7 @@ class OneDirection(Estimates):
     @cached_property
     def has_ends(self) -> bool:
         """Whether something may be known of delta without a search."""
-        return self.loss.only_moments or any(one.row.file == "exact" for one in self.candidates)
+        return self.loss.only_moments or self.offered("exact") is not None
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise.

@@ -11,17 +11,18 @@ from functools import cached_property
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.closed import ClosedFormWitness, is_quick
+from verified_dp.core.engines.closed import ClosedFormWitness, is_plain, is_quick
 from verified_dp.core.engines.exact import ExactWitness
-from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.balls import ball, lower_dyadic
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.answer import Answer, exceed, stay_below, width_bits
 from verified_dp.search.deadline import Budget, OutOfTime, check_time, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
+from verified_dp.search.few_sums import solve_few
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.planners.table import EXPANSIONS
+from verified_dp.search.planners.table import EXPANSIONS, is_finite
 
 _STEEPEST = 8.0
 """Where log delta falls fast in log eps, delta is needed to fewer digits than eps; by no more than this factor."""
@@ -78,7 +79,7 @@ def bracket_epsilon(order: OneDirection, target: Fraction, digits: int, method: 
     """
     asked = _Question(order, target, digits, method, budget)
     with ctx.workprec(max(64, 4 * digits)):
-        return asked.known_exactly() or asked.run()
+        return asked.by_few_sums() or asked.known_exactly() or asked.run()
 
 
 def bracket_by_moments(order: OneDirection, target: Fraction, method: str) -> Bracket:
@@ -105,6 +106,23 @@ class _Question:
         self.best, self.method, self._asked = Bracket(None, None), method, method
         self._values: tuple[Answer, float] | None = None  # the last evaluation, and its bits
         self._serves = False  # whether it is asked at every eps
+
+    def by_few_sums(self) -> Bracket | None:
+        """Two values of a quick closed form, beside the place where few sums have the target; None where that fails."""
+        order, loss = self.order, self.order.loss
+        if self.method not in ("auto", "closed-form") or loss.only_moments or not is_finite(loss):
+            return None
+        wanted = is_quick(loss) and not is_plain(loss) and order.why_no_floats is None
+        found = solve_few(loss, self.target) if wanted else None
+        if found is None or not found[0].is_finite():
+            return None
+        epsilon, half = found[0].mid(), found[0].mid() / (3 * 10**self.digits)
+        bits = math.ceil(self.digits * math.log2(10)) + 8
+        with ctx.workprec(bits + 8):
+            lower, upper = lower_dyadic(epsilon - half).as_fraction(), lower_dyadic(epsilon + half).as_fraction()
+        answer = order.evaluate(lower, ClosedFormWitness(bits + math.ceil(found[1]) + 32))
+        self._note(answer, answer.at(upper))
+        return self.best if self._is_sharp else None
 
     def known_exactly(self) -> Bracket | None:
         """What needs no search: the target below the mass at infinity, or equal to it; delta(0) at most the target."""
@@ -153,9 +171,13 @@ class _Question:
         return float(log_of(self.target))
 
     @property
-    def _is_done(self) -> bool:
+    def _is_sharp(self) -> bool:
         lower, upper = self.best.ends
-        return self.budget.spent or (upper is not None and (upper - lower) * 10**self.digits <= upper)
+        return upper is not None and (upper - lower) * 10**self.digits <= upper
+
+    @property
+    def _is_done(self) -> bool:
+        return self.budget.spent or self._is_sharp
 
     def _note(self, *answers: Answer | None) -> None:
         """Move every end inward that one of the answers proves."""

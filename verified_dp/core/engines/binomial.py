@@ -10,6 +10,8 @@ Of three losses n of k steps have the two larger ones: for each n a sum of binom
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 from flint import arb, ctx, fmpz
 
@@ -36,8 +38,15 @@ def is_trinomial(loss: ComposedLoss) -> bool:
 def _has_losses(loss: ComposedLoss, number: int) -> bool:
     if len(loss.parts) != 1 or loss.mean_shift_squared:
         return False
+    law: Any
     law, count = loss.parts[0]
-    return is_atomic(law) and count <= MAX_COUNT and len(law.enclose_loss_atoms() or ()) == number
+    return count <= MAX_COUNT and _count_losses(law) == number
+
+
+@lru_cache(maxsize=256)
+def _count_losses(law: Any) -> int:
+    """The finite losses of a law with finitely many outcomes; 0 for any other."""
+    return len(law.enclose_loss_atoms() or ()) if is_atomic(law) else 0
 
 
 def count_terms(count: int, prec: int) -> int:

@@ -62,7 +62,7 @@ def compose_steps(order: str, steps: Iterable[tuple[Step, int]]) -> ComposedLoss
             laws[step.law] = laws.get(step.law, 0) + count * step.copies
         if step.composed is not None:
             special.append((step, count))
-    parts = tuple(sorted(laws.items(), key=_sort_key))  # exact: text
+    parts = tuple(sorted(laws.items(), key=_sort_key) if len(laws) > 1 else laws.items())  # exact: text
     loss = ComposedLoss(order, parts, shift_squared)
     return special[0][0].composed(loss, special) if special and special[0][0].composed else loss
 

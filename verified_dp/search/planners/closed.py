@@ -12,7 +12,6 @@ from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, 
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
-from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ class Closed(Planner):
         if is_integral(self.loss):
             integral = ClosedFormWitness(math.ceil(asked.bits) + INTEGRAL_BITS)
             return Plan(asked.bits, _UNIT * integral.work(self.loss).units, lambda: integral)
-        if self.loss.parts and not is_single(self.loss):
-            require_floats(self.loss)
+        if self.loss.parts and not is_single(self.loss) and self.model.why_no_floats is not None:
+            raise Unsupported(self.model.why_no_floats)
         if asked.bits > self._most_bits:
             return None
         witness = ClosedFormWitness(math.ceil(2 * asked.bits + 20))

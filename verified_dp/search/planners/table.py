@@ -44,7 +44,8 @@ def _has_nodes(loss: ComposedLoss) -> bool:
     return bool(seen.node_parts or seen.revealed_parts) and not direct_parts(loss) and has_contour(loss)
 
 
-def _is_atomic(loss: ComposedLoss) -> bool:
+def is_finite(loss: ComposedLoss) -> bool:
+    """Whether every step has finitely many outcomes."""
     return bool(loss.parts) and not loss.mean_shift_squared and all(is_atomic(law) for law, _ in loss.parts)
 
 
@@ -88,9 +89,9 @@ class Row:
 
 ROWS = (
     Row("exact", "Exact", "", 0, 0.0, ends),
-    Row("halves", "Halves", "closed-form", 0, 0.0, _is_atomic),
     Row("epochs", "Epochs", "contour", 0, 0.0, _is_allocated),
     Row("closed", "Closed", "closed-form", 0, 0.0, _is_sum),
+    Row("halves", "Halves", "closed-form", 0, 0.0, is_finite),
     Row("few_steps", "FewSteps", "closed-form", 0, 0.0, _is_listed),
     Row("line", "Line", "contour", 0, 0.01, has_contour),
     Row("rays", "Rays", "contour", 0, 0.015, _has_nodes),
@@ -118,10 +119,7 @@ class Candidate:
     @cached_property
     def planner(self) -> Planner | None:
         """None where it does not."""
+        if not self.row.may_apply(self._model.loss):
+            return None
         kind: type[Planner] = getattr(import_module(f"verified_dp.search.planners.{self.row.file}"), self.row.name)
         return kind.of(self._model)
-
-
-def candidates(model: Estimates) -> tuple[Candidate, ...]:
-    """Those of the loss of a model."""
-    return tuple(Candidate(row, model) for row in ROWS if row.may_apply(model.loss))
