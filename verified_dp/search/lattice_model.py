@@ -82,8 +82,9 @@ class LawModel:
         self._sticks = _known_sticks(law, floor)
         self._kept: dict[tuple[int | None, int, int | None], float] = {}
         self._cells = [(n << _FINEST - 5, n + 1 << _FINEST - 5) for n in range(32)]
-        for tilt in (0.0, 0.0):
-            self.refine(tilt)
+        with ctx.workprec(320):
+            self._measure()
+        self.refine(0.0)
 
     def _stick(self, index: int) -> tuple[float, arb, arb]:
         if index not in self._sticks:
@@ -94,12 +95,10 @@ class LawModel:
     def refine(self, tilt: float, share: float = 1e-6) -> None:
         """Halve cells until each one's mass times its squared width is a small share of the tilted variance."""
         with ctx.workprec(320):
-            for _ in range(_FINEST):
-                if not self._refine_once(tilt, share):
-                    break
+            while self._refine_once(tilt, share):
+                pass
 
     def _refine_once(self, tilt: float, share: float) -> bool:
-        self._measure()
         logs = self.log_masses + tilt * self.points
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
@@ -112,6 +111,7 @@ class LawModel:
             return False
         halves = [cell for a, b in split for cell in ((a, (a + b) // 2), ((a + b) // 2, b))]
         self._cells = sorted(set(self._cells) - set(split) | set(halves))
+        self._measure()
         return True
 
     def _measure(self) -> None:
@@ -403,11 +403,14 @@ class LatticeModel:
             self._lengthen(2 * self._floor)
         saddle = choose_saddle(self, epsilon)
         for _ in range(3):
+            before = self.parts, sum(len(law.points) for law, _ in self.parts)
             needed = min(saddle.log_delta, 0.0) - 50 - math.log(sum(count for _, count in self.parts))
             if -DEEPEST < needed < self._floor:
                 self._lengthen(needed - 20)
             for law, _ in self.parts:
                 law.refine(saddle.tilt)
+            if before == (self.parts, sum(len(law.points) for law, _ in self.parts)):
+                break
             saddle = choose_saddle(self, epsilon, saddle.tilt)
         return replace(saddle, log_delta=self._inverted(epsilon, saddle))
 

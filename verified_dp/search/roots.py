@@ -252,8 +252,8 @@ class _Question:
         slope, sharp = -tilt, self.digits * math.log2(10) + (1 if self._serves else 3)
         if not self._serves:
             epsilon, slope = self._locate(epsilon, tilt)
-        rough = self._serves and self.budget.end < math.inf and not self.order.has_epochs
-        for attempt in range(_OF_ONE if self._serves else _ATTEMPTS):
+        rough = self._serves and not self.order.has_epochs
+        for attempt in range(_OF_ONE + rough if self._serves else _ATTEMPTS):
             wanted = _ROUGH if rough and not attempt else sharp + (0 if self._serves else 2 * attempt)
             steep = -slope * as_float(epsilon)
             bits = max(wanted - math.log2(steep if self._serves else min(_STEEPEST, steep)), 6.0)
@@ -277,7 +277,7 @@ class _Question:
             if gap is None or abs(gap) < near or self.budget.spent:
                 break
             low, high = (epsilon, high) if gap > 0 else (low, epsilon)
-            measured = bool(before) and near < _STRAIGHT * abs(gap - before[0][1]) < math.inf
+            measured = bool(before) and (0 if self._serves else near) < _STRAIGHT * abs(gap - before[0][1]) < math.inf
             if measured:
                 slope = min((gap - before[0][1]) / float(epsilon - before[0][0]), -1e-9)
             if math.isfinite(gap):
@@ -329,13 +329,16 @@ class _Question:
     def _close_in(self, epsilon: Fraction, slope: float, bits: float, sharp: float) -> None:
         """On each side as far from the candidate as it takes until the inequality there is certain."""
         for side, proves in ((-1, is_above), (1, is_below)):
-            half, step = epsilon / (3 * 10**self.digits), epsilon / (8 * 10**self.digits)
+            half, step, before = epsilon / (3 * 10**self.digits), epsilon / (8 * 10**self.digits), (0.0, math.inf)
             for _ in range(8):
                 answer = self._at(moved_by(epsilon, side * half, max(bits, sharp)), bits)
                 if proves(answer, self.target) or self.budget.spent:
                     break
                 end = answer.bounds.lower if side < 0 else answer.bounds.upper
                 gap = abs(float((end / ball(self.target)).log())) if 0 < end < math.inf else math.inf
+                if gap < before[1] < 1:
+                    slope = min((gap - before[1]) / (float(half) - before[0]), -1e-9)
+                before = float(half), gap
                 half = half + Fraction(1.1 * gap / -slope) + step if gap < 1 else 16 * half
 
     def _bisect_closed_form(self) -> None:

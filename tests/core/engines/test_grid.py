@@ -146,8 +146,8 @@ def test_larger_masses_fail_the_check(index: int) -> None:
         masses = enclose_step(law, GRID, STEP, 100)
         alphas = [ball(STEP * i).exp() for i in masses.vertices]
         values = [law.enclose_hockey_stick(ball(STEP * i)) for i in masses.vertices]
-        lines = bound_cells(law, [STEP * i for i in masses.vertices], alphas, values, arb(0))
-        limits = join_cells(bound_start(law, STEP * GRID.first, alphas[0], arb(0))[1], lines)
+        lines = bound_cells(law, [ball(STEP * i) for i in masses.vertices], alphas, values, arb(0))
+        limits = join_cells(bound_start(law, ball(STEP * GRID.first), alphas[0], arb(0))[1], lines)
         assert is_below(alphas, masses.below, limits, arb(1))
         larger = list(masses.below)
         larger[index] = larger[index] * (1 + arb("1e-3"))
@@ -173,7 +173,7 @@ def test_cell_lines_are_below_on_the_whole_cell(law: Law) -> None:
         alphas = [ball(STEP * i).exp() for i in vertices]
         infinity = law.enclose_infinity_mass()
         values = [law.enclose_hockey_stick(ball(STEP * i)) - infinity for i in vertices]
-        lines = bound_cells(law, [STEP * i for i in vertices], alphas, values, infinity)
+        lines = bound_cells(law, [ball(STEP * i) for i in vertices], alphas, values, infinity)
         for n, (left, right) in enumerate(lines):
             for share in (Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)):
                 alpha = alphas[n] + (alphas[n + 1] - alphas[n]) * ball(share)

@@ -22,9 +22,6 @@ from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import Pace, nothing, paced
 
-_PLACES = (Fraction(1, 2), 1 - Fraction(1, 2**40))
-"""Where in a cell the lower law's line may touch D."""
-
 
 @dataclass(frozen=True)
 class LawGrid:
@@ -111,11 +108,12 @@ def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, pace: Pace
     masses = law.enclose_masses(places[0], places[1] - places[0], len(places)) if len(grid.blocks) == 1 else None
     if masses is not None:
         return keep_atoms(law, vertices, places, masses)
-    alphas = [ball(x).exp() for x in paced(places, pace.between)]
-    sticks = [law.enclose_hockey_stick(ball(x)) for x in paced(places, pace.between)]
+    points = [ball(x) for x in places]
+    alphas = [x.exp() for x in paced(points, pace.between)]
+    sticks = [law.enclose_hockey_stick(x) for x in paced(points, pace.between)]
     infinity = law.enclose_infinity_mass()
-    lines = bound_cells(law, places, alphas, [stick - infinity for stick in sticks], infinity, pace.between)
-    at_zero, at_first = bound_start(law, places[0], alphas[0], infinity)
+    lines = bound_cells(law, points, alphas, [stick - infinity for stick in sticks], infinity, pace.between)
+    at_zero, at_first = bound_start(law, points[0], alphas[0], infinity)
     values = join_cells(at_first, lines)
     below = hull_masses(alphas, [value * (1 - arb((1, -bits))) for value in values], at_zero)
     if not is_below(alphas, below, values, at_zero):
@@ -152,18 +150,18 @@ def connect_the_dots(alphas: Sequence[arb], sticks: Sequence[arb]) -> list[arb]:
 
 
 @proved_by("T27-convex-minorant")
-def bound_cells(law: Law, places: Sequence[Fraction], alphas: Sequence[arb], values: Sequence[arb],
+def bound_cells(law: Law, places: Sequence[arb], alphas: Sequence[arb], values: Sequence[arb],
                 infinity: arb, between: Callable[[], None] = nothing) -> list[tuple[arb, arb]]:
     """For each cell the two end values of a line that is at most D on the whole cell, and not negative there.
 
     The line P(x < L < inf) - alpha Q(L > x), x the cell's middle or, where that line falls below 0 (D ends with an atom
     at the cell's end), almost its end; where that falls below 0, too, the value of D at the end.
     """
-    lines = []
+    lines, shares = [], (arb(1) / 2, 1 - arb((1, -40)))
     for n, (start, end) in enumerate(paced(pairwise(places), between)):
         line = None
-        for share in _PLACES:
-            first, second = law.enclose_tails(ball(start + share * (end - start)))
+        for share in shares:
+            first, second = law.enclose_tails(start + share * (end - start))
             left, right = (lower_end(first - infinity - alpha * second) for alpha in alphas[n : n + 2])
             if left >= right >= 0:
                 line = left, right
@@ -174,9 +172,9 @@ def bound_cells(law: Law, places: Sequence[Fraction], alphas: Sequence[arb], val
 
 
 @proved_by("T27-convex-minorant")
-def bound_start(law: Law, place: Fraction, alpha: arb, infinity: arb) -> tuple[arb, arb]:
+def bound_start(law: Law, place: arb, alpha: arb, infinity: arb) -> tuple[arb, arb]:
     """Values (>= 0) at 0 and at alpha_0 of the line P(x < L < inf) - alpha Q(L > x), x = log alpha_0."""
-    first, second = law.enclose_tails(ball(place))
+    first, second = law.enclose_tails(place)
     return lower_end(first - infinity).max(arb(0)), lower_end(first - infinity - alpha * second).max(arb(0))
 
 

@@ -10,7 +10,6 @@ from typing import Self
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.rules import is_on_lines
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.lattice import LatticePlan, plan_lattice
@@ -90,7 +89,7 @@ class Lattice(Planner):
         witness, self._before = plan.witness, plan
         if witness is None:
             raise Unsupported("the lattice method needs a grid of too many points here")
-        return Plan(asked.bits, self._seconds(plan), lambda: _given(witness), limit)
+        return Plan(asked.bits, self._seconds(plan), lambda: witness, limit)
 
     def learn(self, plan: Plan, answer: Answer, seconds: float) -> None:
         """The width that a grid gave, and how slow the machine is."""
@@ -120,7 +119,3 @@ class Lattice(Planner):
             ratio = 1.2 * plan.cells / MAX_CELLS if plan.witness is None else 1.1 * self._seconds(plan) / seconds
             plan = self._plan(asked, float(plan.step) * min(max(ratio, 1.3), 10.0), seconds)
         return plan
-
-
-def _given(witness: Witness) -> Witness:
-    return witness
