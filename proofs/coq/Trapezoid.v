@@ -9,8 +9,8 @@
      line_any: the same for the loss L of outputs of any kind, output by output: what the sum of so many frequencies leaves
        out falls as e^(c L) / m, and is integrated;
      line_independent: and for the losses of k independent outputs, by the k-th power of one transform.
-   That is a line witness where the transform is known exactly.  Nothing is said of how it is found by nodes (T08), and no
-   program of this folder evaluates such a sum. *)
+   That is a line witness where the transform is known exactly.  Nothing is said of how it is found by nodes (T08).
+   LineChecker.v evaluates such a sum. *)
 Require Import Reals List Lra Lia ZArith.
 From Coquelicot Require Import Coquelicot.
 From VerifiedDP Require Chernoff.

@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 BUILD = HERE / "build"
 NAMESPACE = "VerifiedDP"
 CHECKER = BUILD / "formal-checker"
+LINE_CHECKER = BUILD / "line-checker"
 PAGE_CHECKER = BUILD / "formal-checker.js"
 HASH = BUILD / "formal-checker.sha256"
 
@@ -32,8 +33,8 @@ FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
     "Discrete", "Guaranteed", "Laplace", "Zcdp", "Extract", "Mechanism", "Replace", "Mixed", "Refuted",
-    "LaplaceRefuted", "Outputs", "Means", "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "Bignum",
-    "InstanceData", "Instances", "GaussianDigits",
+    "LaplaceRefuted", "Outputs", "Means", "MixedMeans", "Continuous", "Fourier", "Trapezoid", "Line", "LineChecker",
+    "Bignum", "InstanceData", "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -81,6 +82,7 @@ THEOREMS = {
     "Trapezoid": ("atom_trapezoid", "trapezoid", "aliases", "transform_kfold", "line_encloses", "line_any",
                   "line_independent"),
     "Line": ("gaussian_transform", "many_means", "line_sampled_gaussian"),
+    "LineChecker": ("line_ok_bounds", "line_ok_independent", "line_ok_sampled_gaussian", "line_atoms_ok_bounds"),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),
     "GaussianDigits": ("delta_1", "delta_2", "delta_3", "delta_4", "delta_5", "delta_exists"),
 }
@@ -206,6 +208,11 @@ def build_checker() -> str | None:
                "checker_main.ml", "-o", CHECKER.name)
     if done.returncode != 0:
         return f"the extracted checker does not compile:\n{done.stderr}"
+    shutil.copy(HERE / "line_main.ml", BUILD)
+    done = run("ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg", "line_checker.mli", "line_checker.ml",
+               "line_main.ml", "-o", LINE_CHECKER.name)
+    if done.returncode != 0:
+        return f"the extracted checker of lines does not compile:\n{done.stderr}"
     HASH.write_text(hashlib.sha256(CHECKER.read_bytes()).hexdigest() + "\n", encoding="ascii")
     return None
 
