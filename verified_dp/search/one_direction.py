@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.contour import ReversedValues
 from verified_dp.core.engines.exact import ExactWitness
+from verified_dp.core.engines.lines import ReversedValues
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.witnesses import Witness, evaluate

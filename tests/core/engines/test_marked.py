@@ -9,7 +9,7 @@ from math import comb
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.contour import ReversedValues
+from verified_dp.core.engines.lines import ReversedValues
 from verified_dp.core.engines.marked import Mark, MarkedValues, MarkedWitness, Share, line_sums
 from verified_dp.core.engines.nodes import NodeRule, enclose_nodes
 from verified_dp.core.families.gaussian.mixture import MixtureLoss

@@ -12,8 +12,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines import rays
-from verified_dp.core.engines.contour import ReversedValues
-from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.lines import ReversedValues, lines
 from verified_dp.core.engines.nodes import enclose_nodes
 from verified_dp.core.engines.rays import Level, Ray, RaysWitness
 from verified_dp.core.engines.shared import gauss_rule

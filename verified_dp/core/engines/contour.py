@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.engines.direct import DirectLaw, direct_parts
-from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.lines import EitherOrder, lines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
@@ -34,11 +34,10 @@ from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
 from verified_dp.core.engines.rules import RuleLaw
 from verified_dp.core.engines.shared import cut, turned_sum
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
-from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED, Law
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.witnesses import Values
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def _geometric_tail(rate: arb) -> arb:
 
 
 @dataclass(frozen=True)
-class LineWitness:
+class LineWitness(EitherOrder):
     """Any values give a correct enclosure; good ones a narrow one.
 
     tilt: c > 0. step: eta > 0. count: m0 >= 1 frequencies. nodes, tail_nodes: one rule per law, for the sum and
@@ -174,7 +173,7 @@ class LineWitness:
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions of T02, T04, T06 and T157 that are plain comparisons of exact numbers."""
         if self.tilt < -1:
-            return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
+            return self._twin.applies(loss.in_order(SWAPPED[loss.order]))
         listed, rest = self._split(loss)
         ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
         ordered = ordered and (self.left >= 0 or (self.left < -1 and not direct_parts(rest) and not listed))
@@ -193,17 +192,6 @@ class LineWitness:
         marked = [(law, count, reach) for (law, count), reach in zip(loss.parts, self.reaches, strict=False)]
         return [one for one in marked if one[2] >= 0], replace(
             loss, parts=tuple((law, count) for law, count, reach in marked if reach < 0))
-
-    @property
-    def _swapped(self) -> LineWitness:
-        return replace(self, tilt=-1 - self.tilt)
-
-    @proved_by("T16-reversal")
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> LineValues | ReversedValues:
-        """The values on the line, or on that of the swapped pair."""
-        if self.tilt < -1:
-            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
-        return self._evaluate(loss, between)
 
     @proved_by("T12-powers", "T192-line")
     def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> LineValues:
@@ -399,17 +387,3 @@ class LineValues:
         with ctx.workprec(BOUND_BITS):
             return {**errors, "frequency_tail": bound_frequency_tail(self, epsilon),
                     "aliasing": bound_aliases(self, epsilon)}
-
-
-@dataclass(frozen=True)
-class ReversedValues:
-    """delta of an order from the values of the swapped pair; prec: their bits."""
-
-    swapped: Values
-    prec: int
-
-    @proved_by("T16-reversal")
-    def delta(self, epsilon: Fraction) -> Bounds:
-        """H_a(P || Q) from H_{1/a}(Q || P), a = e^eps."""
-        with ctx.workprec(self.prec):
-            return reverse_bounds(self.swapped.delta(-epsilon), epsilon)

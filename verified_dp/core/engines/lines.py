@@ -1,18 +1,25 @@
-"""A composed loss as the engines on lines see it: which laws have nodes, and how many rules these take."""
+"""A composed loss as the engines on lines see it: which laws have nodes, how many rules these take, either order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
-from flint import arb
+from flint import arb, ctx
 
 from verified_dp.core.engines.direct import direct_parts
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.rules import is_on_lines, is_ruled
+from verified_dp.core.kernel.bounds import Bounds, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.law import SWAPPED, Law
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.witnesses import Values
+from verified_dp.core.kernel.work import nothing
 
 if TYPE_CHECKING:
     from verified_dp.core.engines.nodes import NodeRule
@@ -113,3 +120,39 @@ class Lines:
 def lines(loss: ComposedLoss) -> Lines:
     """What engines on lines see of a loss."""
     return loss.once(Lines)
+
+
+@dataclass(frozen=True)
+class ReversedValues:
+    """delta of an order from the values of the swapped pair; prec: their bits."""
+
+    swapped: Values
+    prec: int
+
+    @proved_by("T16-reversal")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """H_a(P || Q) from H_{1/a}(Q || P), a = e^eps."""
+        with ctx.workprec(self.prec):
+            return reverse_bounds(self.swapped.delta(-epsilon), epsilon)
+
+
+class EitherOrder:
+    """A witness whose tilt below -1 means its twin at -1 - tilt, for the swapped pair."""
+
+    tilt: Fraction
+    prec: int
+
+    @property
+    def _twin(self) -> Self:
+        return replace(self, tilt=-1 - self.tilt)  # type: ignore[type-var]
+
+    @abstractmethod
+    def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> Values:
+        """The values of a witness whose tilt is above -1."""
+
+    @proved_by("T16-reversal")
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> Values:
+        """The values of this witness, or of its twin."""
+        if self.tilt < -1:
+            return ReversedValues(self._twin._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
+        return self._evaluate(loss, between)

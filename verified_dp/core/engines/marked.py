@@ -12,7 +12,7 @@ over w^2: no power of a modulus integral has to be small, and |H| soon is, as ma
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import comb, factorial  # exact: integers
@@ -20,8 +20,8 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
-from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.contour import LineValues, LineWitness
+from verified_dp.core.engines.lines import EitherOrder, lines
 from verified_dp.core.engines.nodes import (
     NodeRule,
     NodeSet,
@@ -197,7 +197,7 @@ def line_sums(weights: Sequence[acb], losses: Sequence[acb], step: arb, count: i
 
 
 @dataclass(frozen=True)
-class MarkedWitness:
+class MarkedWitness(EitherOrder):
     """tilt, step, count, right, prec: as of a line, with left >= 0; marks: one for each law, and of each rules.
 
     nodes: for its part with a mark; tail_nodes: for that beyond the last frequency; rest_nodes: for that without.
@@ -224,23 +224,12 @@ class MarkedWitness:
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions that are plain comparisons of exact numbers; every step has nodes or is Gaussian."""
         if self.tilt < -1:
-            return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
+            return self._twin.applies(loss.in_order(SWAPPED[loss.order]))
         laws = len(lines(loss).node_parts)
         stated = laws == len(loss.parts) == len(self.nodes) == len(self.tail_nodes) == len(self.rest_nodes)
         ordered = 0 <= self.left < self.tilt < self.right and self.step > 0 and self.count >= 1
         chosen = len(self.marks) == laws >= 1 and all(mark.is_shaped for mark in self.marks)
         return stated and ordered and chosen and (self.rest > 0 or self.rest < -1)
-
-    @property
-    def _swapped(self) -> MarkedWitness:
-        return replace(self, tilt=-1 - self.tilt)
-
-    @proved_by("T149-marked-losses", "T16-reversal")
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> MarkedValues | ReversedValues:
-        """The values on the line, or on that of the swapped pair."""
-        if self.tilt < -1:
-            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
-        return self._evaluate(loss, between)
 
     def _parts(self, loss: ComposedLoss, rules: Sequence[NodeRule], marked: bool) -> list[Share]:
         """The part of each law with a mark, or that without."""

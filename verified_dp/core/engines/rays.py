@@ -21,9 +21,8 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.engines.contour import ReversedValues
 from verified_dp.core.engines.direct import direct_parts
-from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.lines import EitherOrder, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
@@ -41,7 +40,7 @@ from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
+from verified_dp.core.kernel.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, paced, words
 
 MAX_LEVELS = 128
 """Of a ray: each doubles the length of a panel."""
@@ -287,7 +286,7 @@ def _parts(side: int, rule: NodeRule, cut: int) -> bool:
 
 
 @dataclass(frozen=True)
-class RaysWitness:
+class RaysWitness(EitherOrder):
     """tilt: c > 0, where both rays start. nodes, cuts: one rule per law, and where its losses begin to be high.
 
     Those of the laws that are one of several come last, one for each of these. low, high: the rays. prec: bits.
@@ -308,24 +307,13 @@ class RaysWitness:
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions that are plain comparisons of exact numbers; every step has nodes or is Gaussian."""
         if self.tilt < -1:
-            return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
+            return self._twin.applies(loss.in_order(SWAPPED[loss.order]))
         seen = lines(loss)
         laws = [law for law, _ in seen.node_parts] + [one for law, _ in seen.revealed_parts for one in law.alternatives]
         stated = seen.has_line and not direct_parts(loss) and len(laws) == len(self.nodes) == len(self.cuts)
         return stated and len(laws) >= 1 and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
             isinstance(law, MixtureLines) and _parts(law.side, rule, cut)
             for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))
-
-    @property
-    def _swapped(self) -> RaysWitness:
-        return replace(self, tilt=-1 - self.tilt)
-
-    @proved_by("T16-reversal")
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues | ReversedValues:
-        """What the rays yield, or those of the swapped pair."""
-        if self.tilt < -1:
-            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
-        return self._evaluate(loss, between)
 
     @proved_by("T187-rays")
     def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> RaysValues:
