@@ -429,6 +429,17 @@ def test_the_program_compares_with_discrete_noise(law: Any, step: str, side: str
     assert not moved_by or not accepted(kind.masses, replace(law, sensitivity=moved_by))
 
 
+@pytest.mark.parametrize("law", [DiscreteGaussianLoss(Fraction(10**8), 4000), DiscreteLaplaceLoss(Fraction(10**6), 1)])
+def test_balls_compare_with_noise_whose_window_is_long(law: Any) -> None:
+    """The program would list 10^5 numbers and more; the part says no more than that balls compared."""
+    part = build_part([(law, 3)], "symmetric", "above", EPSILON, TARGET, Fraction(1, 16))
+    for one in (law, SampledLoss(law, Fraction(1, 10), "remove")):
+        assert compared_step(replace(part, order=one.order), one) is None
+    near = replace(law, **{"sigma_squared" if isinstance(law, DiscreteGaussianLoss) else "scale": Fraction(4)})
+    assert compared_step(part, near) is not None
+    assert list(problem_words(part, [law]))[-1] == "given" and is_above(part, part.kinds[0], law)
+
+
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
 def test_one_of_the_stated_orders_bounds_steps_of_known_renyi_divergences() -> None:

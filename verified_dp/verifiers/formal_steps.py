@@ -36,6 +36,8 @@ MAX_KINDS = 64
 """Of steps in a formal part."""
 _SPARE_BITS = 64
 """Beyond those of the masses, in which the program compares."""
+_FARTHEST = 2**12
+"""Numbers on either side that the program lists of discrete noise; it is not asked where there are more."""
 
 
 @dataclass(frozen=True)
@@ -218,12 +220,16 @@ class DiscreteStep(GuaranteeStep):
         yield self.shift
 
     def _hints(self, side: str, places: Sequence[Fraction], bits: int) -> Iterator[int]:
-        """How far a window reaches, 2^-bits about outside; below, events up to a number: as for a Gaussian, or one."""
-        far, square = Fraction(7 * bits, 10) / self.epsilon, self.source == "discrete-gaussian"
-        reach = self.shift + 1 + (isqrt(ceil(far)) if square else ceil(far))
+        """How far a window goes; below, events up to a number: as for a Gaussian, or one."""
+        reach = self.reach(bits)
         tests = self._events(places, reach, bits) if side != "above" else iter(())
         found = [next(tests)] if side == "point" else list(tests)
         yield from [reach, len(found), *found]
+
+    def reach(self, bits: int) -> int:
+        """How far a window goes, about 2^-bits outside."""
+        far = ceil(Fraction(7 * bits, 10) / self.epsilon)
+        return self.shift + 1 + (isqrt(far) if self.source == "discrete-gaussian" else far)
 
     def _events(self, places: Sequence[Fraction], reach: int, bits: int) -> Iterator[int]:
         """As T27 chooses them."""
@@ -390,12 +396,14 @@ def _sampled_outputs(law: SampledAtomicLoss, order: str, side: str, bits: int) -
 @stepped.register
 def _noise(law: LaplaceLoss | DiscreteLaplaceLoss | DiscreteGaussianLoss, order: str, side: str,
            bits: int) -> GuaranteeStep | None:
+    """Discrete noise where it does not go too far."""
     known, one, none = order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), Fraction(0)
     if isinstance(law, LaplaceLoss):
         return GuaranteeStep(known, one, law.ratio, none, "laplace")
-    if isinstance(law, DiscreteLaplaceLoss):
-        return DiscreteStep(known, one, 1 / law.scale, none, "discrete-laplace", shift=law.sensitivity)
-    return DiscreteStep(known, one, 1 / (2 * law.sigma_squared), none, "discrete-gaussian", shift=law.sensitivity)
+    step = (DiscreteStep(known, one, 1 / law.scale, none, "discrete-laplace", shift=law.sensitivity)
+            if isinstance(law, DiscreteLaplaceLoss) else
+            DiscreteStep(known, one, 1 / (2 * law.sigma_squared), none, "discrete-gaussian", shift=law.sensitivity))
+    return step if step.reach(bits + 2 * _SPARE_BITS) <= _FARTHEST else None
 
 
 @stepped.register
