@@ -70,7 +70,7 @@ class Enumerated:
     closeness: ClassVar[float] = 1e-9
 
     @classmethod
-    def of(cls, laws: list[tuple[np.ndarray, np.ndarray]], floor: float = -37.0) -> Enumerated | None:
+    def of(cls, laws: list[tuple[np.ndarray, np.ndarray]], floor: float) -> Enumerated | None:
         """Of (losses, log masses) of every step; None where they are too many."""
         halves = []
         for own in (laws[::2], laws[1::2]):
